@@ -1,0 +1,36 @@
+//! What scripts can call: one file for each module, one line in [`MODULES`].
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use mlua::{Lua, Value};
+
+use crate::environment::settings::Environment;
+
+/// What host functions of a runspace may reach beyond the request; made once for each pool.
+pub struct Host {
+    /// The environment: variables and secrets that its scripts see.
+    pub environment: Arc<Environment>,
+    /// What all runspaces of the process share.
+    pub process: Arc<ProcessHost>,
+}
+
+/// What host functions share in the whole process.
+#[derive(Default)]
+pub struct ProcessHost {
+    /// The number of the generation that is live.
+    pub generation: AtomicU64,
+    /// The name of this node.
+    pub node: String,
+}
+
+/// Something scripts can call, by its global name: a table of functions, or one function.
+pub struct Module {
+    /// The global's name.
+    pub name: &'static str,
+    /// Makes its value in a runspace; called once for each runspace, before its base is frozen.
+    pub install: fn(&Lua, &Arc<Host>) -> mlua::Result<Value>,
+}
+
+/// Every module, in the order of the reference.
+pub const MODULES: &[Module] = &[];

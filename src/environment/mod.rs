@@ -1,0 +1,5 @@
+//! Where handlers run: runspaces, their pools, limits and isolation, and what scripts can call. mlua lives here.
+
+pub mod api;
+pub mod pool;
+pub mod settings;

@@ -1,0 +1,64 @@
+//! What a site file says about an environment: settings as decoded, and the validated [`Environment`].
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::exchange::Typed;
+use crate::script::Script;
+
+/// The limits and habits of an environment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EnvironmentSettings {
+    /// Whether globals stay in a runspace between requests; default no.
+    pub persistent: bool,
+    /// How many runspaces may be busy at once in the whole process; default 25.
+    pub max_runspaces: usize,
+    /// How many are built before a generation goes live; default 1.
+    pub min_runspaces: usize,
+    /// How many requests may wait for a runspace; default 1024.
+    pub queue: usize,
+    /// How long a request waits for a runspace; default 2 s.
+    pub wait: Duration,
+    /// Live memory of one runspace in bytes; default 64 MiB.
+    pub memory: usize,
+    /// Replace a runspace after so many requests; 0 is never.
+    pub recycle_requests: u64,
+    /// Replace a runspace that is so old; zero is never.
+    pub recycle_age: Duration,
+}
+
+impl Default for EnvironmentSettings {
+    fn default() -> Self {
+        Self {
+            persistent: false,
+            max_runspaces: 25,
+            min_runspaces: 1,
+            queue: 1024,
+            wait: Duration::from_secs(2),
+            memory: 64 << 20,
+            recycle_requests: 0,
+            recycle_age: Duration::ZERO,
+        }
+    }
+}
+
+/// A validated environment: all that its runspaces are made of. Equal environments share their warm runspaces.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Environment {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Limits and habits.
+    pub settings: EnvironmentSettings,
+    /// The variables it sees, by their Lua name.
+    pub variables: BTreeMap<String, Typed>,
+    /// The secrets it sees, by their Lua name.
+    pub secrets: BTreeMap<String, String>,
+    /// What `require` finds, by module name (dots as written in Lua).
+    pub modules: BTreeMap<String, Arc<Script>>,
+    /// The folders searched for modules, for the message when there is none of that name.
+    pub module_folders: Vec<PathBuf>,
+    /// Run once for each runspace.
+    pub startup: Option<Arc<Script>>,
+}

@@ -1,0 +1,1 @@
+//! Where the server keeps what must outlive a request.
