@@ -7,6 +7,20 @@ use mlua::{Lua, Value};
 
 use crate::environment::settings::Environment;
 
+pub mod arguments;
+pub mod base64;
+pub mod error;
+pub mod hex;
+pub mod secrets;
+pub mod server;
+#[cfg(test)]
+pub mod testing;
+pub mod time;
+pub mod url;
+pub mod uuid;
+pub mod value;
+pub mod vars;
+
 /// What host functions of a runspace may reach beyond the request; made once for each pool.
 pub struct Host {
     /// The environment: variables and secrets that its scripts see.
@@ -22,6 +36,8 @@ pub struct ProcessHost {
     pub generation: AtomicU64,
     /// The name of this node.
     pub node: String,
+    /// What `time.mono` counts from.
+    pub beginning: time::Beginning,
 }
 
 /// Something scripts can call, by its global name: a table of functions, or one function.
@@ -33,4 +49,13 @@ pub struct Module {
 }
 
 /// Every module, in the order of the reference.
-pub const MODULES: &[Module] = &[];
+pub const MODULES: &[Module] = &[
+    base64::MODULE,
+    hex::MODULE,
+    url::MODULE,
+    uuid::MODULE,
+    time::MODULE,
+    vars::MODULE,
+    secrets::MODULE,
+    server::MODULE,
+];
