@@ -9,8 +9,12 @@ use crate::environment::settings::Environment;
 
 pub mod arguments;
 pub mod base64;
+pub mod crypto;
 pub mod error;
 pub mod hex;
+pub mod password;
+pub mod pattern;
+pub mod re;
 pub mod secrets;
 pub mod server;
 #[cfg(test)]
@@ -36,6 +40,10 @@ pub struct ProcessHost {
     pub generation: AtomicU64,
     /// The name of this node.
     pub node: String,
+    /// What computes password hashes.
+    pub passwords: password::Passwords,
+    /// The regular expressions used last.
+    pub patterns: pattern::Patterns,
     /// What `time.mono` counts from.
     pub beginning: time::Beginning,
 }
@@ -54,6 +62,8 @@ pub const MODULES: &[Module] = &[
     hex::MODULE,
     url::MODULE,
     uuid::MODULE,
+    re::MODULE,
+    crypto::MODULE,
     time::MODULE,
     vars::MODULE,
     secrets::MODULE,
