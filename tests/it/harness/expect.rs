@@ -110,13 +110,8 @@ impl Expected {
             ),
         };
         let mut lines = head.lines();
-        let status = lines.next().unwrap_or_default();
         let mut expected = Self {
-            status: Some(
-                status
-                    .parse()
-                    .map_err(|_| format!("{status:?} is no status"))?,
-            ),
+            status: status_wanted(lines.next().unwrap_or_default())?,
             ..Self::default()
         };
         for line in lines {
@@ -154,6 +149,17 @@ impl Expected {
                 .map(|what| format!("body {what}")),
         );
         found
+    }
+}
+
+/// Reads a status; `any` is every one.
+fn status_wanted(text: &str) -> Result<Option<u16>, String> {
+    match text {
+        "any" => Ok(None),
+        _ => text
+            .parse()
+            .map(Some)
+            .map_err(|_| format!("{text:?} is no status")),
     }
 }
 
