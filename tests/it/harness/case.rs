@@ -162,7 +162,7 @@ fn write(text: &str, marks: &[&str]) -> Result<Option<What>, String> {
     else {
         return Ok(None);
     };
-    let style = match marks.first() {
+    let style = match marks.iter().find(|mark| !mark.starts_with("fails=")) {
         Some(mark) => SaveStyle::named(mark).ok_or_else(|| {
             format!("a file is saved in-place, by rename or by backup, not by {mark}")
         })?,

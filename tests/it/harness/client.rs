@@ -3,7 +3,7 @@
 //! It must not be clever: no redirects, no decompression, no retries.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 
 use super::PATIENCE;
 

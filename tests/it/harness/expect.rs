@@ -88,6 +88,8 @@ pub(crate) struct Expected {
     pub(crate) status: Option<u16>,
     /// Headers, names in lower case.
     pub(crate) headers: Vec<(String, Want)>,
+    /// Headers whose value is kept under a name, for later requests of the case.
+    pub(crate) kept: Vec<(String, String)>,
     /// The body.
     pub(crate) body: Option<Want>,
     /// It answers a HEAD request: no body follows, whatever its length says.
@@ -116,9 +118,14 @@ impl Expected {
         };
         for line in lines {
             let (name, value) = parse_header(line)?;
-            expected
-                .headers
-                .push((name.to_ascii_lowercase(), Want::parse(&value)?));
+            let name = name.to_ascii_lowercase();
+            match value
+                .strip_prefix("<<")
+                .and_then(|rest| rest.strip_suffix(">>"))
+            {
+                Some(keep) => expected.kept.push((name, keep.to_string())),
+                None => expected.headers.push((name, Want::parse(&value)?)),
+            }
         }
         expected.body = body.map(|body| body_wanted(body, marks)).transpose()?;
         expected.to_head = marks.contains(&"head");

@@ -1,5 +1,6 @@
 //! Plays a case: starts the program, does the steps, collects everything that is not as expected.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::PATIENCE;
@@ -36,6 +37,8 @@ struct Stage<'f> {
     environment: Vec<(String, String)>,
     server: Option<Server>,
     connection: Option<Connection>,
+    /// Values of headers that later requests name.
+    kept: BTreeMap<String, String>,
     /// A save was made in this section: outcomes are waited for.
     saved: bool,
     /// Where in the log the section began.
@@ -55,6 +58,7 @@ impl<'f> Stage<'f> {
             environment: Vec::new(),
             server: None,
             connection: None,
+            kept: BTreeMap::new(),
             saved: false,
             section: 0,
             absent: Vec::new(),
@@ -172,12 +176,18 @@ impl<'f> Stage<'f> {
             Some(connection) => connection,
             None => self.connect()?,
         };
-        connection.send(&request.bytes())?;
+        connection.send(&request.filled_in(&self.kept).bytes())?;
         let answer = connection.answer(request.method == "HEAD" || expected.to_head)?;
         if expected.then_closed && !connection.is_closed() {
             return Err(std::io::Error::other(
                 "the connection is not closed behind the answer",
             ));
+        }
+        for (header, name) in &expected.kept {
+            let value = answer
+                .header(header)
+                .ok_or_else(|| std::io::Error::other(format!("no header {header} to keep")))?;
+            self.kept.insert(name.clone(), value.to_string());
         }
         self.connection = Some(connection);
         Ok(answer)

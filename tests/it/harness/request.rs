@@ -1,5 +1,6 @@
 //! A request as a case writes it, and its bytes on the wire.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use flate2::Compression;
@@ -54,6 +55,19 @@ impl Request {
             .iter()
             .find(|(have, _)| have.eq_ignore_ascii_case(name))
             .map(|(_, value)| value.as_str())
+    }
+
+    /// Puts kept values in the place of their names, such as `<<etag>>`.
+    pub(crate) fn filled_in(&self, kept: &BTreeMap<String, String>) -> Self {
+        let mut request = self.clone();
+        for (name, value) in kept {
+            let place = format!("<<{name}>>");
+            request.target = request.target.replace(&place, value);
+            for (_, header) in &mut request.headers {
+                *header = header.replace(&place, value);
+            }
+        }
+        request
     }
 
     /// Compresses the body and says so.
