@@ -129,7 +129,7 @@ fn read_block(line: usize, info: &[&str], text: &str, steps: &mut Vec<Step>) -> 
         }
         "http" => exchange(text, marks)?,
         "raw" => What::Raw {
-            bytes: unescape(&text.replace('\n', "\r\n").replace("\\\r\n", ""))?,
+            bytes: unescape(&text.replace('\n', "\r\n"))?,
             expected: Vec::new(),
         },
         "env" => What::Environment(text.lines().map(setting).collect::<Result<_, _>>()?),
