@@ -317,9 +317,9 @@ fn broken(text: &str, file: FileId, base: u32) -> Vec<Broken> {
             .next()
             .filter(|token| token.start == 0 && token.kind == Kind::Word);
         if let Some(name) = name {
-            let argument = words
-                .next()
-                .filter(|token| matches!(token.kind, Kind::Word | Kind::Quoted));
+            let argument = words.next().filter(|token| {
+                matches!(token.kind, Kind::Word | Kind::Quoted) && token.flaw.is_none()
+            });
             let argument = argument.map(|token| &line[token.range()]);
             let start = base + (offset + name.start) as u32;
             found.push(Broken {
