@@ -135,7 +135,10 @@ impl Document {
 }
 
 /// Reports top-level nodes that may stand once and stand twice in all the files of a site.
-pub fn report_duplicates(documents: &[Document], sink: &mut Diagnostics) {
+pub fn report_duplicates<'d>(
+    documents: impl IntoIterator<Item = &'d Document>,
+    sink: &mut Diagnostics,
+) {
     let mut first: BTreeMap<&str, Span> = BTreeMap::new();
     for document in documents {
         for placed in &document.chunks {
