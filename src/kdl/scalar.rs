@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use crate::diag::Span;
 
+use super::suggest;
+
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct At<T> {
@@ -77,6 +79,16 @@ impl Bad {
             message: format!("this must be {wanted}, not {}", found.kind()),
             label: format!("this is {}", found.kind()),
             help: None,
+            part: None,
+        }
+    }
+
+    /// A word that is none of the possible ones: `what` they are, without an article.
+    pub fn one_of(what: &str, found: &str, known: &[&str]) -> Self {
+        Self {
+            message: format!("there is no {what} `{found}`"),
+            label: format!("not a {what}"),
+            help: suggest::help(found, known.iter().copied()),
             part: None,
         }
     }
