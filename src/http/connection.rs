@@ -32,7 +32,7 @@ use tokio::sync::watch;
 use super::handle::{handle, wants_body};
 use super::worker::Worker;
 use crate::runtime::{Counters, Runtime};
-use crate::site::ServerSettings;
+use crate::site::server::ServerSettings;
 
 /// How long a client that is still sending may go on after its answer, so that it can read it.
 const LINGER: Duration = Duration::from_secs(5);

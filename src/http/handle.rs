@@ -28,7 +28,7 @@ use crate::endpoint::{Action, Endpoint};
 use crate::environment::pool::{Call, Pool};
 use crate::exchange::{Head, Problem, Request, RequestId};
 use crate::logging::feature::Level;
-use crate::runtime::{EndpointGate, LiveEndpoint};
+use crate::runtime::generation::{EndpointGate, LiveEndpoint};
 use crate::script::Script;
 
 /// How long a request waits in the queue of an endpoint that runs no script.
@@ -307,7 +307,7 @@ impl<'a> Queued<'a> {
     fn enter(gate: &'a EndpointGate) -> Option<Self> {
         let before = gate.waiting.fetch_add(1, Ordering::Relaxed);
         let place = Self(gate);
-        (before < gate.queue).then_some(place)
+        (before < gate.limit.queue).then_some(place)
     }
 }
 

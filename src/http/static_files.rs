@@ -14,7 +14,7 @@ use actix_web::{HttpRequest, HttpResponse};
 
 use super::answer;
 use crate::endpoint::pattern::decode;
-use crate::site::StaticFolder;
+use crate::site::statics::StaticFolder;
 
 /// What a static folder says to a path.
 pub enum Served {

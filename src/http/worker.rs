@@ -11,7 +11,8 @@ use arc_swap::{ArcSwap, Cache};
 
 use super::connection::Connections;
 use crate::exchange::RequestId;
-use crate::runtime::{Counters, Generation, Runtime};
+use crate::runtime::generation::Generation;
+use crate::runtime::{Counters, Runtime};
 
 /// The state of one worker thread for one listener.
 pub struct Worker {
