@@ -109,8 +109,8 @@ impl<T> RouteTable<T> {
     }
 
     /// Every entry, in the order they came.
-    pub fn entries(&self) -> std::slice::Iter<'_, T> {
-        self.entries.iter()
+    pub fn entries(&self) -> &[T] {
+        &self.entries
     }
 
     fn add(&mut self, pattern: &Pattern, methods: &[Arc<str>]) {

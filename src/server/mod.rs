@@ -212,3 +212,6 @@ fn serve(
         server.await
     })
 }
+
+#[cfg(test)]
+mod tests;
