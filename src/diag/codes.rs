@@ -12,6 +12,44 @@ macro_rules! codes {
 }
 
 codes! {
+    SYNTAX_KEYWORD = "syntax::keyword" Error "a keyword without its #";
+    SYNTAX_UNCLOSED_BLOCK = "syntax::unclosed-block" Error "a block that is never closed";
+    SYNTAX_STRAY_BRACE = "syntax::stray-brace" Error "a closing brace too many";
+    SYNTAX_UNCLOSED_STRING = "syntax::unclosed-string" Error "a text that is never closed";
+    SYNTAX_UNCLOSED_COMMENT = "syntax::unclosed-comment" Error "a comment that is never closed";
+    SYNTAX_DEDENT = "syntax::dedent" Error "a line of a text that is indented less than its end";
+    SYNTAX_MULTILINE_START = "syntax::multiline-start" Error "a text of several lines that begins beside its quotes";
+    SYNTAX_MULTILINE_END = "syntax::multiline-end" Error "a text of several lines that ends beside its quotes";
+    SYNTAX_BARE_UNIT = "syntax::bare-unit" Error "a duration, size or address without quotes";
+    SYNTAX_BARE_PATH = "syntax::bare-path" Error "a path without quotes";
+    SYNTAX_EQUALS = "syntax::equals" Error "an equals sign where none belongs";
+    SYNTAX_ESCAPE = "syntax::escape" Error "an escape that does not exist";
+    SYNTAX_HASH_COMMENT = "syntax::hash-comment" Error "a comment that begins with #";
+    SYNTAX_BRACKETS = "syntax::brackets" Error "square brackets";
+    SYNTAX_V1_RAW = "syntax::v1-raw" Error "a raw text as KDL 1 writes it";
+    SYNTAX_V1_FILE = "syntax::v1-file" Error "a file that says it is KDL 1";
+    SYNTAX_HUGE_NUMBER = "syntax::huge-number" Error "a number that is too large";
+    SYNTAX_NO_SPACE = "syntax::no-space" Error "two values without a space between them";
+    SYNTAX_BRACE_ALONE = "syntax::brace-alone" Error "an opening brace on a line of its own";
+    SYNTAX_TOO_DEEP = "syntax::too-deep" Error "blocks nested too deep";
+    SYNTAX_TOO_BIG = "syntax::too-big" Error "a file or node that is too big";
+    SYNTAX_CHARACTER = "syntax::character" Error "an invisible character";
+    SYNTAX_OTHER = "syntax::other" Error "something that is not KDL";
+    NODE_MISPLACED = "node::misplaced" Error "a node in the wrong block";
+    NODE_NO_BLOCK = "node::no-block" Error "a block where none belongs";
+    PROP_UNKNOWN = "prop::unknown" Error "a setting that does not exist";
+    PROP_DUPLICATE = "prop::duplicate" Error "a property given twice";
+    SETTING_TWICE = "setting::twice" Error "a setting given as property and as child";
+    SETTING_MISSING = "setting::missing" Error "a setting that must be given";
+    VALUE_TYPE = "value::type" Error "a value of the wrong type";
+    VALUE_MISSING = "value::missing" Error "a value that is not there";
+    VALUE_UNEXPECTED = "value::unexpected" Error "a value too many";
+    VALUE_RANGE = "value::range" Error "a number out of range";
+    VALUE_ENUM = "value::enum" Error "a word that is not one of the possible ones";
+    VALUE_DURATION = "value::duration" Error "a duration that cannot be read";
+    VALUE_SIZE = "value::size" Error "a size that cannot be read";
+    VALUE_COMMA = "value::comma" Error "a comma between values";
+    VALUE_ANNOTATION = "value::annotation" Error "an annotation that does not exist";
     NODE_NOT_YET = "node::not-yet" Error "a node of a later release";
     NODE_UNKNOWN = "node::unknown" Error "a node that does not exist";
     NODE_DUPLICATE = "node::duplicate" Error "a node given twice";

@@ -132,7 +132,7 @@ fn endpoint_gate(endpoint: &Endpoint, limit: ConcurrencyLimit, previous: Option<
     let same = |live: &&Arc<LiveEndpoint>| {
         live.endpoint.pattern == endpoint.pattern && live.endpoint.methods == endpoint.methods
     };
-    let before = previous.and_then(|previous| previous.routes.entries().find(same));
+    let before = previous.and_then(|previous| previous.routes.entries().iter().find(same));
     let known = before.and_then(|live| live.gate.clone()).filter(|gate| gate.limit == limit);
     known.unwrap_or_else(|| {
         let running = Arc::new(Semaphore::new(limit.limit));

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::diag::{Diagnostic, Diagnostics, Span, codes};
+use crate::diag::Diagnostics;
 use crate::endpoint::settings::{EndpointSettings, GroupSettings};
 use crate::environment::declaration::EnvironmentDeclaration;
 use crate::exchange::Typed;
-use crate::kdl::reader::{Context, Reader};
+use crate::kdl::document::report_duplicates;
+use crate::kdl::reader::{Cx, Reader};
 use crate::kdl::scalar::{At, Plain};
 use crate::logging::settings::LoggingSettings;
 use crate::site::files::Files;
@@ -33,14 +34,11 @@ pub(super) struct Config {
     pub(super) incomplete: bool,
 }
 
-/// Nodes that stand once in a whole site.
-const ONCE: &[&str] = &["site", "server", "logging", "persistence", "default-environment"];
-
 impl Config {
     /// Decodes every file. `values` learns the secrets on the way.
     pub(super) fn decode(files: &Files, values: &Values, sink: &mut Diagnostics) -> Self {
-        let context = Context::new(values);
-        let readers: Vec<Reader<'_>> = files.documents.iter().flat_map(|read| read.document.readers(&context)).collect();
+        let cx = Cx::new(values);
+        let readers: Vec<Reader<'_>> = files.documents.iter().flat_map(|read| read.document.readers(&cx)).collect();
         let mut config = Self::default();
         config.note_broken(files);
         for reader in readers.iter().filter(|reader| reader.name() == "secrets") {
@@ -49,18 +47,16 @@ impl Config {
         for reader in &readers {
             config.decode_node(reader);
         }
-        sink.extend(once_across_files(&readers));
-        drop(readers);
-        sink.extend(context.into_findings());
+        report_duplicates(files.documents.iter().map(|read| &read.document), sink);
+        sink.extend(cx.into_found().iter().cloned());
         config
     }
 
     fn note_broken(&mut self, files: &Files) {
-        for broken in files.documents.iter().flat_map(|read| read.document.broken()) {
+        for broken in files.documents.iter().flat_map(|read| &read.document.broken) {
             self.incomplete = true;
-            if let (Some(node), Some(name)) = (&broken.name, &broken.argument) {
-                self.broken.entry(node.clone()).or_default().push(name.clone());
-            }
+            let names = self.broken.entry(broken.name.clone()).or_default();
+            names.extend(broken.argument.clone());
         }
     }
 
@@ -115,22 +111,4 @@ fn typed(plain: Plain) -> Option<Typed> {
         Plain::Boolean(flag) => Some(Typed::Boolean(flag)),
         Plain::Null => None,
     }
-}
-
-/// Nodes that may stand once, given in two files; inside one file the structural pass has told it.
-fn once_across_files(readers: &[Reader<'_>]) -> Vec<Diagnostic> {
-    let mut first: BTreeMap<&str, Span> = BTreeMap::new();
-    let mut found = Vec::new();
-    for reader in readers.iter().filter(|reader| ONCE.contains(&reader.name())) {
-        let earlier = *first.entry(reader.name()).or_insert_with(|| reader.span());
-        if earlier.file != reader.span().file {
-            let message = format!("`{}` may be given once", reader.name());
-            found.push(
-                Diagnostic::new(&codes::NODE_DUPLICATE, message, reader.span(), "given again")
-                    .also(earlier, "given here first")
-                    .help("merge them into one"),
-            );
-        }
-    }
-    found
 }

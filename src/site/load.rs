@@ -44,7 +44,8 @@ pub struct Counts {
 /// Loads sites, and remembers parsed chunks and compiled scripts from one load to the next.
 #[derive(Default)]
 pub struct Loader {
-    parser: Parser,
+    /// Made at the first load: the schema takes some milliseconds.
+    parser: Option<Parser>,
     scripts: ScriptCache,
 }
 
@@ -55,9 +56,16 @@ impl Loader {
     /// The site file itself cannot be read (not there, no right, no UTF-8).
     pub fn load(&mut self, path: &Path) -> io::Result<Loaded> {
         let mut found = Diagnostics::default();
-        let mut files = Files::read(path, &mut self.parser, &mut found)?;
+        let parser = match &mut self.parser {
+            Some(parser) => parser,
+            empty => empty.insert(Parser::new().map_err(io::Error::other)?),
+        };
+        parser.begin();
+        let mut files = Files::read(path, parser, &mut found)?;
         let folders = files.documents.iter().map(|read| read.path.parent().unwrap_or(Path::new("/")).to_path_buf());
-        let values = Values::new(&files.folder, folders.collect(), &files.sources);
+        let broken = files.documents.iter().flat_map(|read| &read.document.broken);
+        let complete = broken.into_iter().all(|broken| broken.name != "secrets");
+        let values = Values::new(&files.folder, folders.collect(), complete);
         let config = Config::decode(&files, &values, &mut found);
         let resolver = Resolver {
             config: &config,

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::diag::{FileId, Sources};
+use crate::diag::FileId;
 use crate::kdl::reader::Outside;
 
 /// Where `(env)`, `(file)` and `(secret)` get their values.
@@ -15,6 +15,8 @@ pub(super) struct Values {
     folder: PathBuf,
     /// Secrets by name; `None` for an optional one that is absent.
     secrets: RefCell<BTreeMap<String, Option<String>>>,
+    /// Whether every `secrets` block could be read.
+    complete: bool,
     /// Files that were read, or would have been.
     read: RefCell<BTreeSet<PathBuf>>,
 }
@@ -26,14 +28,15 @@ impl Values {
             folders: Vec::new(),
             folder: folder.to_path_buf(),
             secrets: RefCell::default(),
+            complete: true,
             read: RefCell::default(),
         }
     }
 
-    /// Values for a site whose files lie in these folders, in the order of their ids.
-    pub(super) fn new(folder: &Path, folders: Vec<PathBuf>, sources: &Sources) -> Self {
-        debug_assert_eq!(folders.len(), sources.len());
-        Self { folders, ..Self::without_secrets(folder) }
+    /// Values for a site whose files lie in these folders, in the order of their ids. `complete` is false when a block
+    /// of secrets could not be read.
+    pub(super) fn new(folder: &Path, folders: Vec<PathBuf>, complete: bool) -> Self {
+        Self { folders, complete, ..Self::without_secrets(folder) }
     }
 
     /// Adds a secret that later values may name.
@@ -66,6 +69,10 @@ impl Outside for Values {
 
     fn secret(&self, name: &str) -> Option<String> {
         self.secrets.borrow().get(name).cloned().flatten()
+    }
+
+    fn secrets_complete(&self) -> bool {
+        self.complete
     }
 
     fn secret_names(&self) -> Vec<String> {

@@ -10,7 +10,7 @@ use crate::endpoint::option::param::{Param, Source};
 use crate::endpoint::pattern::{Pattern, Segment};
 use crate::endpoint::settings::{Code, EndpointSettings, GroupSettings};
 use crate::endpoint::{Action, Endpoint, Place};
-use crate::kdl::reader::Text;
+use crate::kdl::reader::{Text, range_of};
 use crate::kdl::scalar::At;
 use crate::logging::feature::Level;
 use crate::script::{LineMap, Script};
@@ -108,7 +108,7 @@ struct Walk<'w> {
     out: &'w mut Vec<ResolvedEndpoint>,
 }
 
-impl Walk<'_> {
+impl<'w> Walk<'w> {
     fn group(&mut self, resolver: &mut Resolver<'_>, group: &GroupSettings, prefix: &str, around: &Options) {
         let options = group.options.clone().within(around);
         let prefix = match &group.prefix {
@@ -165,8 +165,8 @@ impl Walk<'_> {
         &self,
         resolver: &mut Resolver<'_>,
         settings: &EndpointSettings,
-        named: Option<Option<&ResolvedEnvironment>>,
-    ) -> Option<(Option<&ResolvedEnvironment>, Action)> {
+        named: Option<Option<&'w ResolvedEnvironment>>,
+    ) -> Option<(Option<&'w ResolvedEnvironment>, Action)> {
         let code = single_code(resolver, settings)?;
         let (script, inline) = match code {
             Code::Lua(text) => (inline_script(resolver, text), true),
@@ -186,7 +186,7 @@ impl Walk<'_> {
         Some((Some(environment), action))
     }
 
-    fn default_for(&self, resolver: &mut Resolver<'_>, settings: &EndpointSettings) -> Option<&ResolvedEnvironment> {
+    fn default_for(&self, resolver: &mut Resolver<'_>, settings: &EndpointSettings) -> Option<&'w ResolvedEnvironment> {
         match &self.default {
             DefaultEnvironment::Named(name) => self.environments.iter().find(|one| one.environment.name == *name),
             DefaultEnvironment::Unknown => None,
@@ -270,7 +270,7 @@ fn pattern(resolver: &mut Resolver<'_>, path: &At<String>, prefix: &str) -> Opti
         // A mistake in the prefix was reported there.
         Err(_) if !prefix.is_empty() && Pattern::parse(prefix).is_err() => None,
         Err(error) => {
-            let help = error.help.unwrap_or_else(|| "a path looks like \"/users/{id}\" or \"/files/{*rest}\"".to_owned());
+            let help = "a path looks like \"/users/{id}\" or \"/files/{*rest}\"";
             resolver.report(Diagnostic::new(&codes::ENDPOINT_ROUTE, error.message, path.span, "this path").help(help));
             None
         }
@@ -330,10 +330,18 @@ fn inline_script(resolver: &mut Resolver<'_>, text: &Text) -> Option<Arc<Script>
     match resolver.scripts.intern(&origin, text.value.as_str().into(), LineMap(text.lines.clone())) {
         Ok(script) => Some(script),
         Err(error) => {
-            resolver.report(syntax_diagnostic(&text.value, &error, |range| text.span_of(range)));
+            resolver.report(syntax_diagnostic(&text.value, &error, |range| place_in(text, range)));
             None
         }
     }
+}
+
+/// The place in the file of a range of a text; a text from outside has only the place that names it.
+fn place_in(text: &Text, range: std::ops::Range<usize>) -> Span {
+    if text.map.is_empty() {
+        return text.span;
+    }
+    Span::new(text.span.file, range_of(&text.map, range, 0))
 }
 
 fn respond(

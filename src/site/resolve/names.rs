@@ -4,20 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::diag::{Diagnostic, Span, codes};
 use crate::kdl::scalar::At;
+use crate::kdl::suggest;
 
 use super::{Resolver, Secrets, Variables};
 
 /// The known name that a mistyped one most likely means: at most a third of its letters differ.
 pub(super) fn nearest<'n>(wanted: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let spelling = |name: &str| name.to_lowercase().replace('_', "-");
-    let folded = spelling(wanted);
-    let limit = (wanted.chars().count() / 3).max(1);
-    known
-        .filter(|name| *name != wanted)
-        .map(|name| (strsim::damerau_levenshtein(&folded, &spelling(name)), name))
-        .filter(|(distance, _)| *distance <= limit)
-        .min()
-        .map(|(_, name)| name)
+    suggest::closest(wanted, known)
 }
 
 /// The help for an unknown name: the nearest, or all of them when they are few.
