@@ -173,7 +173,7 @@ fn naive_match(pattern: &Pattern, pieces: &[&str]) -> Option<Vec<u8>> {
         match segment {
             Segment::Literal(text) if text == piece => score.push(0),
             Segment::Param(_) if !piece.is_empty() => score.push(1),
-            Segment::Tail(_) if pieces[at..].join("/") != "" => {
+            Segment::Tail(_) if !pieces[at..].join("/").is_empty() => {
                 score.push(2);
                 return Some(score);
             }
