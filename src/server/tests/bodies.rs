@@ -165,3 +165,18 @@ fn gzip_bodies() {
     );
     assert_eq!(send(b"abc", "gzip, gzip").status, 415);
 }
+
+#[test]
+fn a_wish_to_upgrade_is_no_body() {
+    let server = Made::new()
+        .lua("GET", "/read", "return req.body")
+        .respond("GET", "/ignore", "ignored")
+        .start();
+    for (path, text) in [("/read", ""), ("/ignore", "ignored")] {
+        let began = Instant::now();
+        let lines = "connection: upgrade\nupgrade: websocket";
+        let answered = server.ask(&format!("GET {path}\n{lines}"), b"");
+        assert_eq!((answered.status, answered.text()), (200, text), "{path}");
+        assert!(began.elapsed() < Duration::from_millis(900), "{path}");
+    }
+}
