@@ -1,7 +1,11 @@
 //! Where handlers run: runspaces, their pools, limits and isolation, and what scripts can call. mlua lives here.
 
 pub mod api;
+pub mod call;
 pub mod compile;
 pub mod declaration;
+pub mod fiber;
 pub mod pool;
 pub mod settings;
+mod ticker;
+mod waiting;

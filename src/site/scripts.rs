@@ -36,7 +36,7 @@ impl ScriptCache {
             return Ok(script);
         }
         let native = wants_native(&text);
-        let bytecode = self.compile(&text, origin)?;
+        let bytecode = self.compile(&text)?;
         self.next += 1;
         let script =
             Arc::new(Script { id: ScriptId(self.next), origin: place.origin.clone(), text, bytecode, lines, native });
@@ -44,11 +44,11 @@ impl ScriptCache {
         Ok(script)
     }
 
-    fn compile(&mut self, text: &Arc<str>, origin: &str) -> Result<Arc<[u8]>, SyntaxError> {
+    fn compile(&mut self, text: &Arc<str>) -> Result<Arc<[u8]>, SyntaxError> {
         if let Some(bytecode) = self.bytecode.get(text).and_then(Weak::upgrade) {
             return Ok(bytecode);
         }
-        let bytecode: Arc<[u8]> = compile(text, origin)?.into();
+        let bytecode: Arc<[u8]> = compile(text)?.into();
         self.bytecode.insert(text.clone(), Arc::downgrade(&bytecode));
         Ok(bytecode)
     }
@@ -90,7 +90,7 @@ fn culprit(text: &str, error: &SyntaxError) -> Range<usize> {
     let occurrences: Vec<usize> = text[line.clone()].match_indices(token).map(|(at, _)| line.start + at).collect();
     let fails = |at: &&usize| {
         let cut = &text[..**at + token.len()];
-        compile(cut, "").is_err_and(|error| told_token(&error.message) != Some("<eof>"))
+        compile(cut).is_err_and(|error| told_token(&error.message) != Some("<eof>"))
     };
     let at = occurrences.iter().find(fails).or(occurrences.first());
     at.map_or_else(|| trimmed(text, line), |at| *at..*at + token.len())
@@ -142,7 +142,7 @@ mod tests {
     use crate::diag::FileId;
 
     fn found(text: &str) -> (String, Option<String>) {
-        let error = compile(text, "t").unwrap_err();
+        let error = compile(text).unwrap_err();
         let span = |range: Range<usize>| Span::new(FileId(0), range);
         let diagnostic = syntax_diagnostic(text, &error, span);
         let cut = |span: Span| text[span.start as usize..span.end as usize].to_owned();
