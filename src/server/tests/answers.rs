@@ -177,27 +177,12 @@ fn trusted_proxies_are_believed_and_others_are_not() {
 
 #[test]
 fn concurrency_of_an_endpoint() {
-    let action = |text: &str| {
-        let script = Script {
-            id: ScriptId(1),
-            origin: "site.kdl".into(),
-            text: text.into(),
-            bytecode: compile(text, "site.kdl").unwrap().into(),
-            lines: LineMap::default(),
-            native: false,
-        };
-        Action::Script {
-            script: Arc::new(script),
-            environment: "integrated".into(),
-            inline: true,
-        }
-    };
     let limit = crate::endpoint::option::concurrency::ConcurrencyLimit { limit: 1, queue: 1 };
     let server = Made::new()
         .endpoint(
             "GET",
             "/one",
-            action("sleep(0.5) return 'slept'"),
+            script("sleep(0.5) return 'slept'"),
             |endpoint| endpoint.concurrency = Some(limit),
         )
         .respond("GET", "/x", "x")

@@ -48,7 +48,7 @@ impl Made {
             version: None,
             folder: "/".into(),
             server,
-            environments: vec![Arc::new(environment())],
+            environments: Vec::new(),
             endpoints: Vec::new(),
             statics: Vec::new(),
             logging: LoggingSettings {
@@ -103,22 +103,7 @@ impl Made {
     }
 
     fn lua(self, methods: &str, path: &str, text: &str) -> Self {
-        let id = ScriptId(self.0.endpoints.len() as u64 + 1);
-        let bytecode = compile(text, "site.kdl").unwrap();
-        let script = Script {
-            id,
-            origin: "site.kdl".into(),
-            text: text.into(),
-            bytecode: bytecode.into(),
-            lines: LineMap::default(),
-            native: false,
-        };
-        let action = Action::Script {
-            script: Arc::new(script),
-            environment: "integrated".into(),
-            inline: true,
-        };
-        self.endpoint(methods, path, action, |_| {})
+        self.endpoint(methods, path, script(text), |_| {})
     }
 
     fn folder(mut self, prefix: &str, folder: &Path) -> Self {
@@ -133,13 +118,38 @@ impl Made {
         self
     }
 
-    fn start(self) -> Started {
+    fn start(mut self) -> Started {
+        let runs_scripts =
+            |endpoint: &Arc<Endpoint>| matches!(endpoint.action, Action::Script { .. });
+        if self.0.endpoints.iter().any(runs_scripts) {
+            self.0.environments.push(Arc::new(environment()));
+        }
         let runtime = Runtime::start(Arc::new(self.0)).unwrap();
         let running = Running::start(runtime).unwrap();
         let Address::Tcp(address) = running.addresses()[0] else {
             panic!("{:?}", running.addresses())
         };
         Started { running, address }
+    }
+}
+
+/// An action that runs a script. Its identity is its text, as nothing else of it matters here.
+fn script(text: &str) -> Action {
+    let script = Script {
+        id: ScriptId(
+            text.bytes()
+                .fold(7, |id: u64, byte| id.wrapping_mul(31) + u64::from(byte)),
+        ),
+        origin: "site.kdl".into(),
+        text: text.into(),
+        bytecode: compile(text).unwrap().into(),
+        lines: LineMap::default(),
+        native: false,
+    };
+    Action::Script {
+        script: Arc::new(script),
+        environment: "integrated".into(),
+        inline: true,
     }
 }
 
