@@ -138,7 +138,7 @@ fn script(text: &str) -> Action {
     let script = Script {
         id: ScriptId(
             text.bytes()
-                .fold(7, |id: u64, byte| id.wrapping_mul(31) + u64::from(byte)),
+                .fold(7, |id: u64, byte| id.wrapping_mul(31).wrapping_add(u64::from(byte))),
         ),
         origin: "site.kdl".into(),
         text: text.into(),
