@@ -7,6 +7,24 @@ use mlua::{Lua, Value};
 
 use crate::environment::settings::Environment;
 
+pub mod arguments;
+pub mod base64;
+pub mod crypto;
+pub mod error;
+pub mod hex;
+pub mod password;
+pub mod pattern;
+pub mod re;
+pub mod secrets;
+pub mod server;
+#[cfg(test)]
+pub mod testing;
+pub mod time;
+pub mod url;
+pub mod uuid;
+pub mod value;
+pub mod vars;
+
 /// What host functions of a runspace may reach beyond the request; made once for each pool.
 pub struct Host {
     /// The environment: variables and secrets that its scripts see.
@@ -22,6 +40,12 @@ pub struct ProcessHost {
     pub generation: AtomicU64,
     /// The name of this node.
     pub node: String,
+    /// What computes password hashes.
+    pub passwords: password::Passwords,
+    /// The regular expressions used last.
+    pub patterns: pattern::Patterns,
+    /// What `time.mono` counts from.
+    pub beginning: time::Beginning,
 }
 
 /// Something scripts can call, by its global name: a table of functions, or one function.
@@ -33,4 +57,15 @@ pub struct Module {
 }
 
 /// Every module, in the order of the reference.
-pub const MODULES: &[Module] = &[];
+pub const MODULES: &[Module] = &[
+    base64::MODULE,
+    hex::MODULE,
+    url::MODULE,
+    uuid::MODULE,
+    re::MODULE,
+    crypto::MODULE,
+    time::MODULE,
+    vars::MODULE,
+    secrets::MODULE,
+    server::MODULE,
+];
