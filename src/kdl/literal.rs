@@ -72,7 +72,7 @@ fn shape(literal: &str) -> Shape {
 /// The value of one literal: quoted in any form that the lexer accepted, or a bare word.
 pub(super) fn decode(literal: &str) -> Result<Literal, Fault> {
     let mut out = Literal::default();
-    if !literal.starts_with(['"', '#']) {
+    if !literal.trim_start_matches('#').starts_with('"') {
         out.copy(literal, 0);
         return Ok(out);
     }
