@@ -198,14 +198,21 @@ fn literal(piece: &str, part: Range<usize>, end_of_text: usize) -> Result<String
         ));
     }
     let strange = |letter: char| {
-        letter.is_control() || letter.is_whitespace() || matches!(letter, '?' | '#' | '\\')
+        letter.is_control()
+            || (letter.is_whitespace() && letter != ' ')
+            || matches!(letter, '?' | '#' | '\\')
     };
     if let Some((at, letter)) = piece.char_indices().find(|(_, letter)| strange(*letter)) {
         let part = part.start + at..part.start + at + letter.len_utf8();
+        let letter = letter.escape_default();
         return Err(PatternError::new(
             part,
-            format!("`{}` cannot stand in a path", letter.escape_default()),
+            format!("`{letter}` cannot stand in a path"),
         ));
+    }
+    if piece.trim() != piece {
+        let message = "a segment begins or ends with a space; when that is meant, write %20";
+        return Err(PatternError::new(part, message));
     }
     let Some(decoded) = decode(piece) else {
         return Err(PatternError::new(
@@ -258,6 +265,10 @@ mod tests {
         assert_eq!(segments("/a/"), [literal("a"), literal("")]);
         assert_eq!(segments("/a%20b/%C3%A4"), [literal("a b"), literal("ä")]);
         assert_eq!(
+            segments("/a b/ä/%20"),
+            [literal("a b"), literal("ä"), literal(" ")]
+        );
+        assert_eq!(
             segments("/u/{id}/x"),
             [literal("u"), Segment::Param("id".into()), literal("x")]
         );
@@ -292,7 +303,9 @@ mod tests {
             ("/a//b", 2..4, "empty segment"),
             ("/a//", 2..4, "empty segment"),
             ("/a}", 2..3, "without its"),
-            ("/a b", 2..3, "cannot stand"),
+            ("/a\tb", 2..3, "cannot stand"),
+            ("/a /b", 1..3, "write %20"),
+            ("/a/b ", 3..5, "write %20"),
             ("/a?x=1", 2..3, "cannot stand"),
             ("/a%2", 1..4, "percent-encoding"),
             ("/a%zz", 1..5, "percent-encoding"),

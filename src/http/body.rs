@@ -60,7 +60,7 @@ impl Incoming {
         limit: u64,
         within: Duration,
     ) -> Result<Bytes, Problem> {
-        if matches!(self.payload, Payload::None) {
+        if !is_announced(request) {
             return Ok(Bytes::new());
         }
         let coding = coding(request)?;
@@ -103,8 +103,10 @@ impl Incoming {
 
     /// Reads on to the end, unless that is too far; returns whether it got there.
     async fn take_rest(&mut self, request: &HttpRequest) -> bool {
-        // A client that waits for `100 Continue` has sent nothing yet.
+        // A client that waits for `100 Continue` has sent nothing yet; one that wants to speak another protocol sends
+        // on without an end.
         if self.failed
+            || !is_announced(request)
             || request.head().expect()
             || length(request).is_some_and(|length| length > WORTH_READING)
         {
@@ -229,6 +231,12 @@ fn coding(request: &HttpRequest) -> Result<Coding, Problem> {
             )
         }),
     }
+}
+
+/// Whether the head speaks of a body. actix makes one also of what follows a request to upgrade.
+fn is_announced(request: &HttpRequest) -> bool {
+    let headers = request.headers();
+    headers.contains_key(header::CONTENT_LENGTH) || headers.contains_key(header::TRANSFER_ENCODING)
 }
 
 fn length(request: &HttpRequest) -> Option<u64> {

@@ -28,6 +28,7 @@ use futures_util::future::LocalBoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
 
 use super::handle::{handle, wants_body};
 use super::worker::Worker;
@@ -77,10 +78,10 @@ pub fn service<T: Socket>(
     let settings = &listening.settings;
     rt::spawn(sweep(
         Rc::downgrade(&worker),
-        settings.header_timeout,
-        settings.keep_alive,
+        Pace::of(settings),
+        listening.stopping.clone(),
     ));
-    let stopping = listening.stopping.clone();
+    let stopping = worker.connections().stopping.clone();
     let gate = ExpectGate::factory(worker.clone());
     let http = HttpService::build()
         .keep_alive(KeepAlive::Timeout(settings.keep_alive))
@@ -88,7 +89,7 @@ pub fn service<T: Socket>(
         .client_disconnect_timeout(LINGER)
         // A client that closed its side has gone, and its handler is ended; an answer that is ready is still sent.
         .h1_allow_half_closed(false)
-        .graceful_shutdown_signal(move || stopped(stopping.clone()))
+        .graceful_shutdown_signal(move || Stopping(stopping.clone()))
         .on_connect_ext(|stream: &Watched<T>, extensions| {
             extensions.insert(stream.connection.clone());
         })
@@ -130,9 +131,18 @@ async fn answer(worker: Rc<Worker>, request: ServiceRequest) -> ServiceResponse<
     response
 }
 
-async fn stopped(mut stopping: watch::Receiver<bool>) {
-    if stopping.wait_for(|stopping| *stopping).await.is_err() {
-        std::future::pending::<()>().await;
+/// Is ready when the server stops. Every poll of every connection asks, so it is a flag; [`Connections::stop`] wakes.
+struct Stopping(Rc<Cell<bool>>);
+
+impl Future for Stopping {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if self.0.get() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     }
 }
 
@@ -326,6 +336,10 @@ impl Connection {
 
     fn cut(&self) {
         self.late.set(true);
+        self.wake();
+    }
+
+    fn wake(&self) {
         if let Some(waker) = self.waker.borrow_mut().take() {
             waker.wake();
         }
@@ -337,6 +351,7 @@ impl Connection {
 pub struct Connections {
     open: RefCell<Vec<Weak<Connection>>>,
     clock: Rc<Cell<u32>>,
+    stopping: Rc<Cell<bool>>,
 }
 
 impl Connections {
@@ -352,9 +367,16 @@ impl Connections {
         connection
     }
 
-    /// Moves the clock by one tick and cuts what is late: a head that took longer than `head` ticks, and a connection
-    /// that made no progress for `idle` ticks.
-    fn tick(&self, head: u32, idle: u32) {
+    /// Lets every connection end: at once when it is idle, after its answer when it is not.
+    fn stop(&self) {
+        self.stopping.set(true);
+        for connection in self.open.borrow().iter().filter_map(Weak::upgrade) {
+            connection.wake();
+        }
+    }
+
+    /// Moves the clock by one tick and cuts what is late.
+    fn tick(&self, pace: &Pace) {
         let now = self.clock.get().wrapping_add(1);
         self.clock.set(now);
         self.open.borrow_mut().retain(|connection| {
@@ -364,32 +386,61 @@ impl Connections {
             let quiet = now.wrapping_sub(connection.since.get());
             let late = match connection.phase.get() {
                 Phase::First | Phase::Answering => false,
-                Phase::Waiting => quiet > idle,
-                Phase::Head => quiet > head,
+                Phase::Waiting => quiet > pace.idle,
+                Phase::Head => quiet > pace.head,
             };
             if late {
                 connection.cut();
             }
-            !late
+            true
         });
     }
 }
 
-/// The clock of a worker; it also lets go of a generation that has been replaced.
-async fn sweep(worker: Weak<Worker>, header_timeout: Duration, keep_alive: Duration) {
-    let period = (header_timeout / 8).clamp(Duration::from_millis(20), Duration::from_secs(1));
-    let ticks = |time: Duration| {
-        u32::try_from(time.as_millis().div_ceil(period.as_millis())).unwrap_or(u32::MAX)
-    };
-    let (head, idle) = (ticks(header_timeout), ticks(header_timeout + keep_alive));
-    let mut interval = tokio::time::interval(period);
-    interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+/// What is late, in ticks of a worker's clock.
+struct Pace {
+    tick: Duration,
+    /// A head takes longer.
+    head: u32,
+    /// A connection makes no progress for longer: nothing is asked, or an answer is not taken.
+    idle: u32,
+}
+
+impl Pace {
+    fn of(settings: &ServerSettings) -> Self {
+        let tick =
+            (settings.header_timeout / 8).clamp(Duration::from_millis(20), Duration::from_secs(1));
+        let ticks = |time: Duration| {
+            u32::try_from(time.as_millis().div_ceil(tick.as_millis())).unwrap_or(u32::MAX)
+        };
+        Self {
+            tick,
+            head: ticks(settings.header_timeout),
+            idle: ticks(settings.header_timeout + settings.keep_alive),
+        }
+    }
+}
+
+/// The clock of a worker. It also lets go of a generation that has been replaced, and hears when the server stops.
+async fn sweep(worker: Weak<Worker>, pace: Pace, mut stopping: watch::Receiver<bool>) {
+    let mut interval = tokio::time::interval(pace.tick);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut is_told = false;
     loop {
-        interval.tick().await;
+        let stops = tokio::select! {
+            _ = interval.tick() => false,
+            // An error means that nobody is left to tell: the server has ended.
+            _ = stopping.wait_for(|stopping| *stopping), if !is_told => true,
+        };
         let Some(worker) = worker.upgrade() else {
             return;
         };
-        worker.connections().tick(head, idle);
-        drop(worker.pin());
+        if stops {
+            is_told = true;
+            worker.connections().stop();
+        } else {
+            worker.connections().tick(&pace);
+            drop(worker.pin());
+        }
     }
 }

@@ -92,14 +92,6 @@ impl Drop for CountGone<'_> {
 async fn reply<'a>(underway: &Underway<'a>, body: &mut Incoming) -> Reply<'a> {
     let (request, id) = (underway.request, underway.id);
     let own = |problem: Problem| Reply::own(problem::response(&problem, id));
-    if request.version() == actix_web::http::Version::HTTP_11
-        && !request.headers().contains_key(header::HOST)
-    {
-        return own(Problem::with(
-            400,
-            "an HTTP/1.1 request needs a Host header",
-        ));
-    }
     match underway
         .pinned
         .generation

@@ -120,7 +120,7 @@ pub fn bug(panic: &(dyn Any + Send), log: &Logger) -> Problem {
 /// A size in the unit that people gave it in.
 fn bytes(size: usize) -> String {
     for (unit, name) in [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] {
-        if size >= unit && size % unit == 0 {
+        if size >= unit && size.is_multiple_of(unit) {
             return format!("{} {name}", size / unit);
         }
     }

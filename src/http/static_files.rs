@@ -110,19 +110,17 @@ fn find(root: &Path, segments: &[String], index: Option<&str>) -> io::Result<Nam
         return Ok(Named::Nothing);
     };
     let kind = path.metadata()?;
-    match index {
-        _ if kind.is_file() && !with_slash => open(path),
-        Some(index) if kind.is_dir() => match inside(root, &path.join(index))? {
-            Some(file)
-                if file.is_file()
-                    && (with_slash || segments.is_empty() && path.as_os_str().is_empty()) =>
-            {
-                open(file)
-            }
-            Some(file) if file.is_file() => Ok(Named::Folder),
-            _ => Ok(Named::Nothing),
-        },
-        _ => Ok(Named::Nothing),
+    if kind.is_file() && !with_slash {
+        return open(path);
+    }
+    let Some(index) = index.filter(|_| kind.is_dir()) else {
+        return Ok(Named::Nothing);
+    };
+    match inside(root, &path.join(index))? {
+        Some(file) if !file.is_file() => Ok(Named::Nothing),
+        Some(file) if with_slash => open(file),
+        Some(_) => Ok(Named::Folder),
+        None => Ok(Named::Nothing),
     }
 }
 

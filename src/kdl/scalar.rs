@@ -43,18 +43,6 @@ pub struct Bad {
     pub part: Option<Range<usize>>,
 }
 
-impl Bad {
-    /// A word that is none of a closed list.
-    pub fn one_of(what: &str, given: &str, allowed: &[&str]) -> Self {
-        Self {
-            message: format!("there is no {what} `{given}`"),
-            label: format!("not a {what}"),
-            help: super::suggest::help(given, allowed.iter().copied()),
-            part: None,
-        }
-    }
-}
-
 /// A format that the schema names.
 pub trait Scalar: Sized {
     /// Reads the value.

@@ -144,6 +144,9 @@ impl Scan<'_> {
         if token.kind == Kind::Semicolon && self.blocks.is_empty() {
             return self.close();
         }
+        if token.kind == Kind::Open && self.open.is_none() {
+            self.reopen();
+        }
         let start = self.open.map_or(token.start, |(start, _)| start);
         self.open = Some((start, token.end));
         match token.kind {
@@ -153,6 +156,13 @@ impl Scan<'_> {
             Kind::Continuation => self.continued = true,
             Kind::Semicolon => {}
             _ => self.word(token),
+        }
+    }
+
+    /// A `{` on a line of its own was meant for the node above: both are one chunk, and one mistake.
+    fn reopen(&mut self) {
+        if let Some(last) = self.chunks.pop_if(|chunk| chunk.issue.is_none()) {
+            self.open = Some((last.range.start, last.range.end));
         }
     }
 

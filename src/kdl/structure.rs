@@ -90,7 +90,7 @@ impl Pass<'_> {
             (NotYet::Values(later), Some(Entry { at, .. }))
                 if later.iter().any(|value| value == "*") =>
             {
-                (*at, format!("{name} with a value"))
+                (*at, format!("{name} {}", &self.chunk[at.range()]))
             }
             _ => return false,
         };

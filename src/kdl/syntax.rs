@@ -351,18 +351,24 @@ impl<'a> Habits<'a> {
         }
     }
 
-    /// The run of tokens without space around one, as far as it is no block.
+    /// The text without white space around a token, as somebody wrote it who forgot the quotes.
     fn glued_run(&self, index: usize) -> Range<usize> {
-        let joins = |token: &&Token| {
-            matches!(
-                token.kind,
-                Kind::Bad | Kind::Word | Kind::Slashdash | Kind::Continuation
-            ) || token.kind == Kind::LineComment
-        };
-        let before = self.tokens[..index].iter().rev().take_while(joins).last();
-        let after = self.tokens[index..].iter().take_while(joins).last();
-        let token = &self.tokens[index];
-        before.map_or(token.start, |token| token.start)..after.map_or(token.end, |token| token.end)
+        let ends = |c: char| c.is_whitespace() || matches!(c, ';' | '"' | '(' | ')' | '=');
+        let token = self.tokens[index];
+        let start = self.chunk[..token.start].rfind(ends).map_or(0, |at| {
+            at + self.chunk[at..].chars().next().map_or(1, char::len_utf8)
+        });
+        let end = self.chunk[token.end..]
+            .find(ends)
+            .map_or(self.chunk.len(), |at| token.end + at);
+        let run = self.chunk[start..end].trim_end_matches('}');
+        // `{id}` is part of a path, the brace of a block is not.
+        let open = run
+            .matches('{')
+            .count()
+            .saturating_sub(run.matches('}').count());
+        let closing = (end - start - run.len()).min(open);
+        start..start + run.len() + closing
     }
 
     fn bad(&self, index: usize) -> Option<Diagnostic> {

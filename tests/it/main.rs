@@ -10,6 +10,7 @@
 )]
 
 mod check;
+mod cli;
 mod crowd;
 mod docs;
 mod examples;

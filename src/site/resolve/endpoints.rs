@@ -10,7 +10,7 @@ use crate::endpoint::option::param::{Param, Source};
 use crate::endpoint::pattern::{Pattern, Segment};
 use crate::endpoint::settings::{Code, EndpointSettings, GroupSettings};
 use crate::endpoint::{Action, Endpoint, Place};
-use crate::kdl::reader::{Text, range_of};
+use crate::kdl::reader::Text;
 use crate::kdl::scalar::At;
 use crate::logging::feature::Level;
 use crate::script::{LineMap, Script};
@@ -210,6 +210,9 @@ fn place(resolver: &Resolver<'_>, span: Span) -> Place {
 }
 
 fn methods(resolver: &mut Resolver<'_>, settings: &EndpointSettings) -> Option<Vec<Arc<str>>> {
+    if settings.methods.is_empty() && !settings.complete {
+        return None;
+    }
     if settings.methods.is_empty() {
         let message = "this endpoint does not say which method it answers";
         let help = format!("write a method before the path: endpoint GET \"{}\"", settings.path.it);
@@ -308,6 +311,8 @@ fn params(resolver: &mut Resolver<'_>, settings: &EndpointSettings, pattern: &Pa
 fn single_code<'s>(resolver: &mut Resolver<'_>, settings: &'s EndpointSettings) -> Option<&'s Code> {
     match settings.code.as_slice() {
         [code] => Some(code),
+        // A handler whose node was not understood is not a missing one.
+        [] if !settings.complete => None,
         [] => {
             let message = "this endpoint has nothing to run";
             let found = Diagnostic::new(&codes::ENDPOINT_NO_CODE, message, settings.span, "no handler");
@@ -330,18 +335,10 @@ fn inline_script(resolver: &mut Resolver<'_>, text: &Text) -> Option<Arc<Script>
     match resolver.scripts.intern(&origin, text.value.as_str().into(), LineMap(text.lines.clone())) {
         Ok(script) => Some(script),
         Err(error) => {
-            resolver.report(syntax_diagnostic(&text.value, &error, |range| place_in(text, range)));
+            resolver.report(syntax_diagnostic(&text.value, &error, |range| text.span_of(range)));
             None
         }
     }
-}
-
-/// The place in the file of a range of a text; a text from outside has only the place that names it.
-fn place_in(text: &Text, range: std::ops::Range<usize>) -> Span {
-    if text.map.is_empty() {
-        return text.span;
-    }
-    Span::new(text.span.file, range_of(&text.map, range, 0))
 }
 
 fn respond(
