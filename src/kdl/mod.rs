@@ -4,10 +4,12 @@
 //! Nothing here reads a file or knows what a node means.
 
 mod grammar;
+mod habits;
 #[cfg(test)]
 mod hostile;
 mod lex;
 mod literal;
+mod outside;
 mod scan;
 mod structure;
 mod syntax;

@@ -18,4 +18,5 @@ mod forgotten;
 mod harness;
 mod layering;
 mod reload;
+mod schema;
 mod serve;

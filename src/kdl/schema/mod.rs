@@ -138,6 +138,22 @@ impl Schema {
         &self.bodies[0]
     }
 
+    /// Every block's contents, the top level first.
+    pub fn bodies(&self) -> impl Iterator<Item = &Body> {
+        self.bodies.iter()
+    }
+
+    /// Whether the option is described as a property.
+    pub fn is_property(&self, spec: &NodeSpec) -> bool {
+        let nodes = self
+            .bodies
+            .iter()
+            .flat_map(|body| body.nodes.iter().chain(body.any.as_deref()));
+        nodes
+            .flat_map(|node| &node.properties)
+            .any(|property| std::ptr::eq(property, spec))
+    }
+
     /// What the node's block may hold.
     pub fn body(&self, spec: &NodeSpec) -> Option<&Body> {
         spec.body.map(|index| &self.bodies[index])
