@@ -93,8 +93,7 @@ pub(super) fn scan(text: &str, is_top: &dyn Fn(&str) -> bool) -> Vec<Chunk> {
 impl Scan<'_> {
     /// Scans to the end; where to go on when something was left open.
     fn run(&mut self, from: usize) -> Option<usize> {
-        let mut lexer = Lexer::new(self.text, from);
-        while let Some(token) = lexer.next() {
+        for token in Lexer::new(self.text, from) {
             if let Some(flaw) = token.flaw {
                 self.report(Issue::Flaw(flaw, token.range()));
             }

@@ -150,7 +150,7 @@ fn the_schema_is_what_the_repository_has() {
 fn the_reference_is_generated_from_the_schema() {
     let page = Page::of(&schema());
     let path = repository().join(PAGE);
-    if std::env::var_os("UPDATE").is_some() {
+    if std::env::var("UPDATE").is_ok_and(|value| value == "1") {
         std::fs::write(&path, &page).unwrap();
     }
     let have = std::fs::read_to_string(&path).unwrap_or_default();
@@ -212,7 +212,7 @@ impl<'a> Page<'a> {
             return;
         }
         let level = if within.is_empty() { "##" } else { "###" };
-        write!(self.text, "\n{level} {path}\n\n{}.\n", node.description).unwrap();
+        writeln!(self.text, "\n{level} {path}\n\n{}.", node.description).unwrap();
         self.facts(node);
         let settings: Vec<&NodeSpec> = self.schema.settings(node).collect();
         let (later, now): (Vec<&NodeSpec>, Vec<&NodeSpec>) = settings
@@ -231,7 +231,7 @@ impl<'a> Page<'a> {
 
     fn facts(&mut self, node: &NodeSpec) {
         if let Some(hint) = &node.hint {
-            write!(self.text, "{hint}\n").unwrap();
+            writeln!(self.text, "{hint}").unwrap();
         }
         if let Some(values) = &node.values {
             write!(self.text, "\nTakes {}.", takes(values)).unwrap();
@@ -244,10 +244,10 @@ impl<'a> Page<'a> {
             && later.iter().all(|value| value != "*")
         {
             let later: Vec<String> = later.iter().map(|value| format!("`{value}`")).collect();
-            write!(self.text, "\nOf a later version: {}.\n", later.join(", ")).unwrap();
+            writeln!(self.text, "\nOf a later version: {}.", later.join(", ")).unwrap();
         }
         for example in &node.examples {
-            write!(self.text, "\nExample: {}\n", inline(example)).unwrap();
+            writeln!(self.text, "\nExample: {}", inline(example)).unwrap();
         }
     }
 
@@ -283,9 +283,9 @@ impl<'a> Page<'a> {
             return;
         };
         let takes = any.values.as_ref().map_or_else(String::new, takes);
-        write!(
+        writeln!(
             self.text,
-            "\nEach node inside is {}; its name is free, and it takes {takes}.\n",
+            "\nEach node inside is {}; its name is free, and it takes {takes}.",
             any.description
         )
         .unwrap();
@@ -298,9 +298,9 @@ impl<'a> Page<'a> {
                 .iter()
                 .map(|node| format!("`{}`", node.name))
                 .collect();
-            write!(
+            writeln!(
                 self.text,
-                "\nKnown nodes {place} that a later version brings: {}.\n",
+                "\nKnown nodes {place} that a later version brings: {}.",
                 names.join(", ")
             )
             .unwrap();
