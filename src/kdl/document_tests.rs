@@ -279,3 +279,11 @@ fn what_stands_once_stands_once_in_all_files() {
         .collect();
     assert_eq!(told, [("node::duplicate", FileId(1))]);
 }
+
+#[test]
+fn what_is_too_big_is_refused() {
+    let file = "// a line of a file that is too big\n".repeat(500_000);
+    assert_eq!(check(&file), ["1:1 syntax::too-big"]);
+    let node = format!("site {}\nserver {{ workers 0; }}", "a ".repeat(600_000));
+    assert_eq!(check(&node), ["1:1 syntax::too-big", "2:18 value::range"]);
+}

@@ -38,6 +38,9 @@ impl<'a> Reader<'a> {
             return self.converted(&text, note, found);
         }
         let names = self.context.outside.secret_names();
+        if self.context.outside.absence_told(name) {
+            return None;
+        }
         if names.iter().any(|known| known == name) {
             return self.absent(&format!("the secret `{name}` has no value"), found);
         }

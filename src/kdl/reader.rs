@@ -28,6 +28,10 @@ pub trait Outside {
     fn secret(&self, name: &str) -> Option<String>;
     /// The names of all secrets, for "did you mean".
     fn secret_names(&self) -> Vec<String>;
+    /// Whether it was told already that a secret has no value.
+    fn absence_told(&self, _name: &str) -> bool {
+        false
+    }
     /// Whether these are all: not when a block that declares some could not be read. An unknown name is then no mistake.
     fn secrets_complete(&self) -> bool {
         true
@@ -352,6 +356,14 @@ impl<'a> Reader<'a> {
             lines,
             map,
         })
+    }
+
+    /// Argument `n` when it is text in the file, even if it was reported: a name that is not right is declared still.
+    pub fn written(&self, n: usize) -> Option<&'a str> {
+        match self.arguments().get(n).map(|entry| &entry.value) {
+            Some(Plain::Text(text)) => Some(text),
+            _ => None,
+        }
     }
 
     /// Argument `n` as written, before any format: for values of any type.

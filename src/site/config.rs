@@ -72,7 +72,13 @@ impl Config {
             }
             "server" => self.server = ServerSettings::decode(reader),
             "variables" => self.decode_variables(reader),
-            "environment" => self.environments.extend(EnvironmentDeclaration::decode(reader)),
+            "environment" => {
+                let environment = EnvironmentDeclaration::decode(reader);
+                if let (None, Some(name)) = (&environment, reader.written(0)) {
+                    self.broken.entry("environment".to_owned()).or_default().push(name.to_owned());
+                }
+                self.environments.extend(environment);
+            }
             "default-environment" => self.default_environment = reader.arg(0),
             "endpoint" => {
                 let endpoint = EndpointSettings::decode(reader);
@@ -97,7 +103,11 @@ impl Config {
     fn decode_secrets(&mut self, reader: &Reader<'_>, values: &Values) {
         for entry in reader.children() {
             let value = entry.arg::<String>(0).map(|at| at.it);
-            values.declare(entry.name(), value.clone());
+            let optional = entry.switch("optional").is_some_and(|at| at.it) && entry.is_complete();
+            match &value {
+                None if !optional => values.declare_told(entry.name()),
+                _ => values.declare(entry.name(), value.clone()),
+            }
             self.secrets.push((At { it: entry.name().to_owned(), span: entry.span() }, value));
         }
     }
