@@ -1,7 +1,7 @@
 //! What `schemas/site.kdl-schema` says about the language: the single source of its structure.
 //!
 //! The file is a KDL Schema document with a small vocabulary; our additions carry the annotation `(moondock)`. It is
-//! compiled in, read once for each [`super::Parser`], and drives the structural pass, "did you mean" and the reference.
+//! compiled in, read once for each [`super::document::Parser`], and drives the structural pass, "did you mean" and the reference.
 
 mod load;
 
