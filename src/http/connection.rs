@@ -89,7 +89,10 @@ pub fn service<T: Socket>(
         .client_disconnect_timeout(LINGER)
         // A client that closed its side has gone, and its handler is ended; an answer that is ready is still sent.
         .h1_allow_half_closed(false)
-        .graceful_shutdown_signal(move || Stopping(stopping.clone()))
+        .graceful_shutdown_signal(move || Stopping {
+            flag: stopping.clone(),
+            has_passed: false,
+        })
         .on_connect_ext(|stream: &Watched<T>, extensions| {
             extensions.insert(stream.connection.clone());
         })
@@ -132,17 +135,26 @@ async fn answer(worker: Rc<Worker>, request: ServiceRequest) -> ServiceResponse<
 }
 
 /// Is ready when the server stops. Every poll of every connection asks, so it is a flag; [`Connections::stop`] wakes.
-struct Stopping(Rc<Cell<bool>>);
+///
+/// It lets one more poll of its connection pass by: what a client has sent already is read then, and answered.
+struct Stopping {
+    flag: Rc<Cell<bool>>,
+    has_passed: bool,
+}
 
 impl Future for Stopping {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        if self.0.get() {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if !self.flag.get() {
+            return Poll::Pending;
         }
+        if self.has_passed {
+            return Poll::Ready(());
+        }
+        self.has_passed = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
     }
 }
 
