@@ -103,7 +103,7 @@ fn stopping_lets_requests_finish() {
     busy.send("GET /slow", b"");
     assert_eq!(server.ask("GET /x", b"").status, 200);
     let address = server.address;
-    let stopping = thread::spawn(|| server.stop(std::future::pending()));
+    let stopping = thread::spawn(|| server.stop(std::future::pending::<()>()));
     assert!(idle.has_ended());
     let answered = busy.answer(false);
     assert_eq!(
@@ -143,7 +143,7 @@ fn what_was_sent_before_the_stop_is_answered() {
     for wire in &mut wires {
         wire.send("POST /up", &[b'x'; 20_000]);
     }
-    assert!(server.stop(std::future::pending()));
+    assert!(server.stop(std::future::pending::<()>()));
     for wire in &mut wires {
         assert_eq!(wire.answer(false).body.len(), 20_000);
         assert!(wire.has_ended());

@@ -196,7 +196,7 @@ impl Started {
         &self.running.runtime().counters
     }
 
-    fn stop(self, hurry: impl Future<Output = ()>) -> bool {
+    fn stop(self, hurry: impl Future) -> bool {
         tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
