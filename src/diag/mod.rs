@@ -42,6 +42,44 @@ pub struct Source {
     pub name: Arc<str>,
     /// Its whole text.
     pub text: Arc<str>,
+    /// The first byte of every line.
+    starts: Arc<[u32]>,
+}
+
+impl Source {
+    /// The 0-based line of a byte.
+    fn line(&self, offset: usize) -> usize {
+        self.starts
+            .partition_point(|start| *start as usize <= offset)
+            .saturating_sub(1)
+    }
+
+    /// How many lines it has; a text that ends with a line break has an empty last one.
+    fn line_count(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The bytes of a 0-based line, without its line break.
+    fn line_range(&self, line: usize) -> Range<usize> {
+        let start = self
+            .starts
+            .get(line)
+            .map_or(self.text.len(), |start| *start as usize);
+        let end = self
+            .starts
+            .get(line + 1)
+            .map_or(self.text.len(), |next| *next as usize - 1);
+        start..end.max(start)
+    }
+
+    /// The nearest character boundary at or before a byte.
+    fn boundary(&self, offset: usize) -> usize {
+        let mut offset = offset.min(self.text.len());
+        while !self.text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        offset
+    }
 }
 
 /// The files of one load.
@@ -51,9 +89,15 @@ pub struct Sources(Vec<Source>);
 impl Sources {
     /// Adds a file and names it.
     pub fn add(&mut self, name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> FileId {
+        let text: Arc<str> = text.into();
+        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let starts = std::iter::once(0)
+            .chain(breaks.map(|(at, _)| at as u32 + 1))
+            .collect();
         self.0.push(Source {
             name: name.into(),
-            text: text.into(),
+            text,
+            starts,
         });
         FileId(self.0.len() as u32 - 1)
     }
@@ -75,15 +119,11 @@ impl Sources {
 
     /// Line and column of a byte offset, both 1-based; the column counts characters.
     pub fn line_column(&self, file: FileId, offset: u32) -> (u32, u32) {
-        let text = &self.get(file).text;
-        let mut offset = (offset as usize).min(text.len());
-        while !text.is_char_boundary(offset) {
-            offset -= 1;
-        }
-        let before = &text[..offset];
-        let line = before.bytes().filter(|byte| *byte == b'\n').count() as u32 + 1;
-        let start = before.rfind('\n').map_or(0, |at| at + 1);
-        (line, before[start..].chars().count() as u32 + 1)
+        let source = self.get(file);
+        let offset = source.boundary(offset as usize);
+        let line = source.line(offset);
+        let before = &source.text[source.line_range(line).start..offset];
+        (line as u32 + 1, before.chars().count() as u32 + 1)
     }
 }
 
@@ -243,5 +283,10 @@ impl Diagnostics {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
+    }
+
+    /// All of them, taken out.
+    pub fn into_vec(self) -> Vec<Diagnostic> {
+        self.found
     }
 }

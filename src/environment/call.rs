@@ -21,6 +21,6 @@ pub struct CallContext {
     pub(super) aborted: RefCell<Option<Answer>>,
     /// The global environment of this call.
     pub(super) globals: mlua::Table,
-    /// The modules that this call (or, when persistent, its runspace) has required.
-    pub(super) loaded: mlua::Table,
+    /// The modules that this call (or, when persistent, its runspace) has required; made at the first use.
+    pub(super) loaded: RefCell<Option<mlua::Table>>,
 }

@@ -206,6 +206,20 @@ pub(super) fn callbacks(lua: &mlua::Lua) -> *mut ffi::lua_Callbacks {
     unsafe { ffi::lua_callbacks(lua.state()) }
 }
 
+/// Runs a Lua thread that was never started to its end, on the stack of the caller. Gives whether it returned true.
+///
+/// mlua's own resume leaves marks on the stack of whichever Lua thread is current, which interleaved children would
+/// find changed; this touches only the given thread.
+pub(super) fn resume(thread: &mlua::Thread) -> bool {
+    let state = thread.to_pointer().cast_mut().cast::<ffi::lua_State>();
+    // SAFETY: a thread value's pointer is its state, and the handle keeps it alive. It holds its function and nothing
+    // else, and runs on this stack alone.
+    unsafe {
+        let status = ffi::lua_resume(state, ptr::null_mut(), 0, ptr::null_mut());
+        status == ffi::LUA_OK && ffi::lua_gettop(state) > 0 && ffi::lua_toboolean(state, -1) != 0
+    }
+}
+
 /// Called by Luau at calls and loops once the ticker has armed it.
 unsafe extern "C-unwind" fn interrupt(state: *mut ffi::lua_State, gc: c_int) {
     let frame = CURRENT.get();

@@ -5,7 +5,15 @@ pub mod call;
 pub mod compile;
 pub mod declaration;
 pub mod fiber;
+pub mod gate;
 pub mod pool;
 pub mod settings;
+pub mod waiting;
+
+mod answer;
+mod chunks;
+mod places;
+mod request;
+mod runspace;
+mod sandbox;
 mod ticker;
-mod waiting;

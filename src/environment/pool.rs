@@ -1,18 +1,49 @@
-//! The pool of an environment: a gate that keeps `max-runspaces` exact, and the idle runspaces.
+//! The pool of an environment: its warm runspaces, and the way of a request through one of them.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
-use crate::environment::api::ProcessHost;
-use crate::environment::settings::Environment;
+use parking_lot::Mutex;
+
+use super::api::{Host, ProcessHost};
+use super::call::CallContext;
+use super::fiber::{self, Ended, Fiber, Limits, Stop};
+use super::gate::{Gate, Permit};
+use super::runspace::{Failure, Runspace};
+use super::settings::Environment;
 use crate::exchange::{Answer, Request};
 use crate::script::Script;
 
-/// What outlives generations for one environment name: how many may be busy, who waits.
-pub struct Gate {}
+/// How long a failed startup is remembered before it is tried again.
+const STARTUP_RETRY: Duration = Duration::from_secs(1);
+/// Whole slices after which a handler is told to hold its worker: about a quarter of a second of computing.
+const WATCHDOG_SLICES: u32 = 250;
 
 /// The warm runspaces of one validated environment. Shared by all generations whose environment is equal.
-pub struct Pool {}
+pub struct Pool {
+    environment: Arc<Environment>,
+    gate: Arc<Gate>,
+    host: Arc<Host>,
+    log: slog::Logger,
+    /// Idle runspaces with the worker that used each last, the warmest at the end.
+    idle: Mutex<VecDeque<(u64, Runspace)>>,
+    /// Why the startup script failed last, and when.
+    unhealthy: Mutex<Option<(String, Instant)>>,
+    counters: Counters,
+}
+
+#[derive(Default)]
+struct Counters {
+    busy: AtomicUsize,
+    built: AtomicU64,
+    dropped: AtomicU64,
+    refused: AtomicU64,
+    served: AtomicU64,
+    timeouts: AtomicU64,
+    memory_errors: AtomicU64,
+}
 
 /// One request for a runspace.
 pub struct Call {
@@ -26,7 +57,7 @@ pub struct Call {
     pub logger: slog::Logger,
 }
 
-/// How long a request waited and ran, beside its answer.
+/// How long a request waited, beside its answer.
 pub struct Ran {
     /// The answer, or how the handler failed.
     pub outcome: Result<Answer, RunError>,
@@ -81,11 +112,11 @@ pub struct PoolStats {
     pub busy: usize,
     /// Runspaces that wait for one.
     pub idle: usize,
-    /// Requests that wait for a runspace.
+    /// Requests that wait for a runspace of this environment name.
     pub waiting: usize,
-    /// Runspaces built since the start.
+    /// Runspaces built since the pool was.
     pub built: u64,
-    /// Runspaces thrown away (memory, deadline without unwinding, recycled).
+    /// Runspaces thrown away (memory, panic, recycled).
     pub dropped: u64,
     /// Requests refused because the queue was full or the wait too long.
     pub refused: u64,
@@ -97,41 +128,299 @@ pub struct PoolStats {
     pub memory_errors: u64,
 }
 
-#[allow(unused_variables, clippy::todo)]
-impl Gate {
-    /// A gate that lets nobody through until a limit is set.
-    pub fn new(name: &str) -> Arc<Self> {
-        todo!()
-    }
-    /// Sets `max-runspaces`, `queue` and `wait`; called when a generation goes live. Fewer than now busy takes effect
-    /// as they finish.
-    pub fn set_limits(&self, environment: &Environment) {
-        todo!()
-    }
-}
-
-#[allow(unused_variables, clippy::todo)]
 impl Pool {
     /// Builds the pool and its `min-runspaces`; may run on any thread. A startup script that fails makes the pool
     /// unhealthy (see [`Pool::health`]), not an error.
-    pub fn build(environment: Arc<Environment>, gate: Arc<Gate>, process: Arc<ProcessHost>, log: &slog::Logger) -> Arc<Self> {
-        todo!()
+    pub fn build(
+        environment: Arc<Environment>,
+        gate: Arc<Gate>,
+        process: Arc<ProcessHost>,
+        log: &slog::Logger,
+    ) -> Arc<Self> {
+        let host = Arc::new(Host { environment: environment.clone(), process });
+        let pool = Arc::new(Self {
+            environment,
+            gate,
+            host,
+            log: log.clone(),
+            idle: Mutex::default(),
+            unhealthy: Mutex::default(),
+            counters: Counters::default(),
+        });
+        for _ in 0..pool.environment.settings.min_runspaces {
+            match pool.build_here() {
+                Ok(runspace) => pool.idle.lock().push_back((0, runspace)),
+                Err(reason) => {
+                    pool.note_unhealthy(reason);
+                    break;
+                }
+            }
+        }
+        pool
     }
+
     /// The environment it was built of.
     pub fn environment(&self) -> &Arc<Environment> {
-        todo!()
+        &self.environment
     }
-    /// Why it is unhealthy, if it is.
+
+    /// Whether its runspaces can be built.
+    ///
+    /// # Errors
+    /// Why the startup script fails.
     pub fn health(&self) -> Result<(), String> {
-        todo!()
+        self.unhealthy.lock().as_ref().map_or(Ok(()), |(reason, _)| Err(reason.clone()))
     }
+
     /// Its numbers.
     pub fn stats(&self) -> PoolStats {
-        todo!()
+        let counters = &self.counters;
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        PoolStats {
+            busy: counters.busy.load(Ordering::Relaxed),
+            idle: self.idle.lock().len(),
+            waiting: self.gate.waiting(),
+            built: read(&counters.built),
+            dropped: read(&counters.dropped),
+            refused: read(&counters.refused),
+            served: read(&counters.served),
+            timeouts: read(&counters.timeouts),
+            memory_errors: read(&counters.memory_errors),
+        }
     }
+
     /// Runs a request: waits for a runspace, runs the handler under its limits, gives the runspace back. Must be
     /// polled on a thread with a tokio `LocalSet` (an actix worker). Dropping the future ends the handler.
     pub async fn run(self: &Arc<Self>, call: Call) -> Ran {
-        todo!()
+        let (permit, waited) = match self.gate.enter().await {
+            Ok(entered) => entered,
+            Err(error) => {
+                count(&self.counters.refused);
+                let waited = if let RunError::NoRunspace { waited } = error { waited } else { Duration::ZERO };
+                return Ran { outcome: Err(error), waited };
+            }
+        };
+        let outcome = match self.lease(permit).await {
+            Ok(lease) => self.serve(lease, call).await,
+            Err(reason) => Err(RunError::Unhealthy { reason }),
+        };
+        Ran { outcome, waited }
     }
+
+    /// An idle runspace, this worker's own first, or a new one.
+    async fn lease(self: &Arc<Self>, permit: Permit) -> Result<Lease, String> {
+        let worker = worker_number();
+        let idle = {
+            let mut idle = self.idle.lock();
+            let own = idle.iter().rposition(|(last, _)| *last == worker);
+            own.and_then(|at| idle.remove(at)).or_else(|| idle.pop_back())
+        };
+        let runspace = match idle {
+            Some((_, runspace)) => runspace,
+            None => {
+                if let Some((reason, since)) = &*self.unhealthy.lock()
+                    && since.elapsed() < STARTUP_RETRY
+                {
+                    return Err(reason.clone());
+                }
+                let built = self.build_runspace().await;
+                built.inspect_err(|reason| self.note_unhealthy(reason.clone()))?
+            }
+        };
+        self.counters.busy.fetch_add(1, Ordering::Relaxed);
+        Ok(Lease { pool: self.clone(), runspace: Some(runspace), discard: false, _permit: permit })
+    }
+
+    async fn serve(self: &Arc<Self>, lease: Lease, call: Call) -> Result<Answer, RunError> {
+        let Call { handler, request, timeout, logger } = call;
+        let Some(runspace) = &lease.runspace else { return Err(RunError::Cancelled) };
+        let context = runspace.call(handler, Some(request), logger).map_err(|error| self.told(&error))?;
+        let limits = self.limits(timeout);
+        let callbacks = fiber::callbacks(&runspace.lua);
+        let inside = context.clone();
+        let fiber = Fiber::new(callbacks, limits, Some(context.clone()), move || {
+            let result = lease.runspace.as_ref().map(|runspace| runspace.run(&inside));
+            (lease, result)
+        });
+        let ended = match fiber {
+            Ok(fiber) => fiber.await,
+            Err(error) => return Err(RunError::Unhealthy { reason: format!("no memory for a stack: {error}") }),
+        };
+        count(&self.counters.served);
+        self.watch(&context, &ended);
+        self.outcome(ended, &context, timeout)
+    }
+
+    /// Turns the end of a fiber into an answer or a failure, and decides whether the runspace can serve again.
+    fn outcome(
+        &self,
+        ended: Ended<(Lease, Option<Result<Option<Answer>, Failure>>)>,
+        context: &CallContext,
+        timeout: Duration,
+    ) -> Result<Answer, RunError> {
+        let (mut lease, result) = match ended.result {
+            Ok(ended) => ended,
+            Err(panic) => return Err(self.panicked(&*panic)),
+        };
+        let place = lease.place(ended.place);
+        match (ended.stop, result) {
+            (Some(Stop::Deadline), _) => {
+                count(&self.counters.timeouts);
+                Err(RunError::Timeout { limit: timeout, place })
+            }
+            (Some(Stop::Aborted), _) => context.aborted.take().ok_or(RunError::Cancelled),
+            (Some(Stop::Cancelled), _) | (None, None) => Err(RunError::Cancelled),
+            (Some(Stop::Memory), _) | (None, Some(Err(Failure::Memory))) => {
+                count(&self.counters.memory_errors);
+                lease.discard = true;
+                Err(RunError::Memory { limit: self.environment.settings.memory, place })
+            }
+            (None, Some(Err(Failure::Script { message, traceback }))) => Err(RunError::Script { message, traceback }),
+            (None, Some(Ok(Some(answer)))) => Ok(answer),
+            (None, Some(Ok(None))) => Err(RunError::Cancelled),
+        }
+    }
+
+    fn panicked(&self, panic: &(dyn std::any::Any + Send)) -> RunError {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        slog::crit!(self.log, # "environment", "a host function panicked"; "environment" => %self.environment.name, "panic" => text);
+        RunError::Script { message: format!("a host function panicked: {text}"), traceback: String::new() }
+    }
+
+    fn told(&self, error: &mlua::Error) -> RunError {
+        RunError::Script { message: error.to_string(), traceback: String::new() }
+    }
+
+    /// Tells of a handler that computes for long: it slows its neighbours on the worker.
+    fn watch<R>(&self, context: &CallContext, ended: &Ended<R>) {
+        if ended.preemptions < WATCHDOG_SLICES {
+            return;
+        }
+        let route = context.request.as_ref().map_or("", |request| &*request.route);
+        let id = context.request.as_ref().map_or("", |request| &*request.id.0);
+        slog::warn!(self.log, # "environment", "a handler computed for long";
+            "environment" => %self.environment.name, "endpoint" => route, "request_id" => id,
+            "milliseconds" => u64::from(ended.preemptions) * fiber::SLICE.as_millis() as u64);
+    }
+
+    fn limits(&self, timeout: Duration) -> Limits {
+        Limits { deadline: Instant::now() + timeout, memory: self.environment.settings.memory }
+    }
+
+    fn note_unhealthy(&self, reason: String) {
+        slog::error!(self.log, # "environment", "the environment is unhealthy";
+            "environment" => %self.environment.name, "reason" => &reason);
+        *self.unhealthy.lock() = Some((reason, Instant::now()));
+    }
+
+    /// Builds a runspace and runs its startup script.
+    async fn build_runspace(&self) -> Result<Runspace, String> {
+        let mut runspace = Runspace::build(&self.host).map_err(|error| error.to_string())?;
+        if self.environment.settings.persistent {
+            runspace.finish().map_err(|error| error.to_string())?;
+        }
+        if let Some(startup) = &self.environment.startup {
+            runspace = self.start(runspace, startup.clone()).await?;
+        }
+        if !self.environment.settings.persistent {
+            runspace.finish().map_err(|error| error.to_string())?;
+        }
+        count(&self.counters.built);
+        *self.unhealthy.lock() = None;
+        Ok(runspace)
+    }
+
+    /// Runs the startup script. In a persistent runspace it sets globals that stay; in a clean one what it sets
+    /// becomes part of the base, and is frozen with it.
+    async fn start(&self, runspace: Runspace, startup: Arc<Script>) -> Result<Runspace, String> {
+        let origin = startup.origin.clone();
+        let context = runspace.call(startup, None, self.log.clone()).map_err(|error| error.to_string())?;
+        let limits = self.limits(self.environment.startup_timeout());
+        let callbacks = fiber::callbacks(&runspace.lua);
+        let inside = context.clone();
+        let fiber = Fiber::new(callbacks, limits, Some(context), move || {
+            let result = runspace.run(&inside);
+            (runspace, result)
+        });
+        let ended = fiber.map_err(|error| error.to_string())?.await;
+        let (runspace, result) = ended.result.map_err(|_| format!("{origin} panicked"))?;
+        match (ended.stop, result) {
+            (None, Ok(_)) => Ok(runspace),
+            (Some(Stop::Deadline), _) => Err(format!("{origin} ran longer than {:?}", self.environment.startup_timeout())),
+            (Some(_), _) | (None, Err(Failure::Memory)) => Err(format!("{origin} needs more memory than the environment has")),
+            (None, Err(Failure::Script { message, .. })) => Err(message),
+        }
+    }
+
+    /// Builds a runspace on a thread that need not be a worker.
+    fn build_here(&self) -> Result<Runspace, String> {
+        if self.environment.startup.is_none() {
+            // Nothing in this waits, so it is ready at once.
+            let built = futures_util::FutureExt::now_or_never(self.build_runspace());
+            return built.unwrap_or_else(|| Err("building a runspace waited".to_owned()));
+        }
+        // The startup script may wait, and needs a reactor of its own: this thread may have one that is in use.
+        std::thread::scope(|scope| {
+            let built = scope.spawn(|| {
+                let reactor = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                let reactor = reactor.map_err(|error| error.to_string())?;
+                tokio::task::LocalSet::new().block_on(&reactor, self.build_runspace())
+            });
+            built.join().unwrap_or_else(|_| Err("building a runspace panicked".to_owned()))
+        })
+    }
+}
+
+/// A runspace that serves one request. Dropping it gives the runspace back, or throws it away.
+struct Lease {
+    pool: Arc<Pool>,
+    runspace: Option<Runspace>,
+    discard: bool,
+    _permit: Permit,
+}
+
+impl Lease {
+    /// A place that Lua told, in the user's files.
+    fn place(&self, place: Option<(String, u32)>) -> String {
+        let told = place.map(|(chunk, line)| format!("{chunk}:{line}")).unwrap_or_default();
+        self.runspace.as_ref().map_or(told.clone(), |runspace| runspace.rewrite(&told))
+    }
+
+    /// Whether the runspace can serve again.
+    fn is_usable(&self, runspace: &Runspace) -> bool {
+        let settings = &self.pool.environment.settings;
+        let worn = settings.recycle_requests > 0 && runspace.served >= settings.recycle_requests;
+        let old = !settings.recycle_age.is_zero() && runspace.born.elapsed() >= settings.recycle_age;
+        !(self.discard || worn || old || std::thread::panicking() || runspace.is_over())
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let counters = &self.pool.counters;
+        if let Some(mut runspace) = self.runspace.take() {
+            runspace.served += 1;
+            if self.is_usable(&runspace) {
+                self.pool.idle.lock().push_back((worker_number(), runspace));
+            } else {
+                count(&counters.dropped);
+            }
+        }
+        counters.busy.fetch_sub(1, Ordering::Relaxed);
+        // The permit goes last, so that whoever gets it finds the runspace.
+    }
+}
+
+fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+/// A number for the thread, so that a worker finds the runspaces whose memory is in its cache.
+fn worker_number() -> u64 {
+    thread_local! {
+        static NUMBER: u64 = NEXT.fetch_add(1, Ordering::Relaxed);
+    }
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NUMBER.with(|number| *number)
 }

@@ -44,6 +44,9 @@ impl Default for EnvironmentSettings {
     }
 }
 
+/// How long a startup script may run.
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// A validated environment: all that its runspaces are made of. Equal environments share their warm runspaces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Environment {
@@ -61,4 +64,24 @@ pub struct Environment {
     pub module_folders: Vec<PathBuf>,
     /// Run once for each runspace.
     pub startup: Option<Arc<Script>>,
+}
+
+impl Environment {
+    /// An environment of this name that sees nothing and has no modules.
+    pub fn named(name: &str, settings: EnvironmentSettings) -> Self {
+        Self {
+            name: name.into(),
+            settings,
+            variables: BTreeMap::new(),
+            secrets: BTreeMap::new(),
+            modules: BTreeMap::new(),
+            module_folders: Vec::new(),
+            startup: None,
+        }
+    }
+
+    /// How long its startup script may run.
+    pub fn startup_timeout(&self) -> Duration {
+        STARTUP_TIMEOUT
+    }
 }

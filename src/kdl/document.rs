@@ -10,7 +10,7 @@ use crate::diag::{Diagnostic, Diagnostics, FileId, Label, Span, codes};
 
 use super::lex::{Kind, Lexer};
 use super::literal::Literal;
-use super::reader::{Cx, Reader};
+use super::reader::{Context, Reader};
 use super::scan::{self, MAX_BYTES};
 use super::schema::Schema;
 use super::structure;
@@ -89,11 +89,11 @@ fn newlines(text: &str) -> u32 {
 /// What can be said of a chunk that could not be read, so that names it declares are not told to be unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// The name of the node.
-    pub name: String,
-    /// Its first argument.
+    /// The name of the node, when it can be read.
+    pub name: Option<String>,
+    /// Its first argument, when it can be read.
     pub argument: Option<String>,
-    /// Where the name stands.
+    /// Where it begins.
     pub span: Span,
 }
 
@@ -103,8 +103,7 @@ pub struct Document {
     file: FileId,
     schema: Arc<Schema>,
     chunks: Vec<Placed>,
-    /// The chunks that could not be read.
-    pub broken: Vec<Broken>,
+    broken: Vec<Broken>,
 }
 
 impl Document {
@@ -113,19 +112,24 @@ impl Document {
         self.file
     }
 
+    /// What is known of the nodes that could not be read; empty when all could.
+    pub fn broken(&self) -> &[Broken] {
+        &self.broken
+    }
+
     pub(super) fn schema(&self) -> &Schema {
         &self.schema
     }
 
     /// Readers of its top-level nodes, in the file's order; nodes that the schema does not know are left out.
-    pub fn readers<'a>(&'a self, cx: &'a Cx<'a>) -> Vec<Reader<'a>> {
+    pub fn readers<'a>(&'a self, context: &'a Context<'a>) -> Vec<Reader<'a>> {
         let nodes = self
             .chunks
             .iter()
             .flat_map(|placed| placed.chunk.nodes.iter().map(move |node| (placed, node)));
         let known = nodes.filter(|(_, node)| self.schema.top().get(&node.name.text).is_some());
         known
-            .map(|(placed, node)| Reader::top(cx, self, placed, node))
+            .map(|(placed, node)| Reader::top(context, self, placed, node))
             .collect()
     }
 }
@@ -171,23 +175,26 @@ pub struct Parser {
     load: u64,
 }
 
-impl Parser {
-    /// A parser of the site language.
-    ///
-    /// # Errors
-    /// What is wrong with the schema that is compiled in; a test keeps it without.
-    pub fn new() -> Result<Self, String> {
-        Ok(Self {
-            schema: Arc::new(Schema::of_site()?),
+impl Default for Parser {
+    #[expect(
+        clippy::expect_used,
+        reason = "the schema is compiled in and a test reads it; without one there is no language"
+    )]
+    fn default() -> Self {
+        let schema = Schema::of_site().expect("the schema that is compiled in can be read");
+        Self {
+            schema: Arc::new(schema),
             chunks: HashMap::new(),
             load: 0,
-        })
+        }
     }
+}
 
-    /// Begins a load: chunks that the load before did not use are forgotten.
-    pub fn begin(&mut self) {
-        let last = self.load;
-        self.chunks.retain(|_, (_, used)| *used == last);
+impl Parser {
+    /// Ends a load: chunks that no file of it used are forgotten.
+    pub fn prune(&mut self) {
+        let load = self.load;
+        self.chunks.retain(|_, (_, used)| *used == load);
         self.load += 1;
     }
 
@@ -201,6 +208,7 @@ impl Parser {
         };
         if text.len() > MAX_BYTES {
             sink.push(syntax::too_big(file));
+            document.broken = broken("", file, 0);
             return document;
         }
         let schema = Arc::clone(&self.schema);
@@ -312,13 +320,13 @@ fn broken(text: &str, file: FileId, base: u32) -> Vec<Broken> {
             .next()
             .filter(|token| token.start == 0 && token.kind == Kind::Word);
         if let Some(name) = name {
-            let argument = words
-                .next()
-                .filter(|token| matches!(token.kind, Kind::Word | Kind::Quoted));
+            let argument = words.next().filter(|token| {
+                matches!(token.kind, Kind::Word | Kind::Quoted) && token.flaw.is_none()
+            });
             let argument = argument.map(|token| &line[token.range()]);
             let start = base + (offset + name.start) as u32;
             found.push(Broken {
-                name: line[name.range()].to_owned(),
+                name: Some(line[name.range()].to_owned()),
                 argument: argument
                     .and_then(|text| super::literal::decode(text).ok())
                     .map(|decoded| decoded.value),
@@ -330,6 +338,18 @@ fn broken(text: &str, file: FileId, base: u32) -> Vec<Broken> {
             });
         }
         offset += line.len();
+    }
+    if found.is_empty() {
+        let span = Span {
+            file,
+            start: base,
+            end: base,
+        };
+        found.push(Broken {
+            name: None,
+            argument: None,
+            span,
+        });
     }
     found
 }
@@ -379,21 +399,17 @@ mod tests {
 
     fn check(text: &str) -> Vec<String> {
         let mut found = Diagnostics::default();
-        Parser::new()
-            .expect("the schema")
-            .parse(FileId(0), text, &mut found);
+        Parser::default().parse(FileId(0), text, &mut found);
         told(text, found)
     }
 
     /// Reads a file with a closure over its readers; what was found while parsing and reading.
     fn read_with(text: &str, read: impl FnOnce(Vec<Reader<'_>>)) -> Vec<String> {
         let mut found = Diagnostics::default();
-        let document = Parser::new()
-            .expect("the schema")
-            .parse(FileId(0), text, &mut found);
-        let cx = Cx::new(&World);
-        read(document.readers(&cx));
-        found.extend(cx.into_found().iter().cloned());
+        let document = Parser::default().parse(FileId(0), text, &mut found);
+        let context = Context::new(&World);
+        read(document.readers(&context));
+        found.extend(context.into_findings().iter().cloned());
         told(text, found)
     }
 
@@ -573,13 +589,16 @@ mod tests {
         ];
         assert_eq!(check(text), expected);
         let mut found = Diagnostics::default();
-        let document = Parser::new()
-            .expect("the schema")
-            .parse(FileId(0), text, &mut found);
+        let document = Parser::default().parse(FileId(0), text, &mut found);
         let names: Vec<_> = document
-            .broken
+            .broken()
             .iter()
-            .map(|broken| (&*broken.name, broken.argument.as_deref()))
+            .map(|broken| {
+                (
+                    broken.name.as_deref().unwrap_or(""),
+                    broken.argument.as_deref(),
+                )
+            })
             .collect();
         assert_eq!(
             names,
@@ -589,25 +608,24 @@ mod tests {
 
     #[test]
     fn an_edit_parses_one_chunk_and_moves_the_rest() {
-        let mut parser = Parser::new().expect("the schema");
+        let mut parser = Parser::default();
         let first = "site \"a\"\nserver { workers 0; }\n";
         let second = format!("site \"abc\"\n\n{}", &first[9..]);
         let mut found = Diagnostics::default();
-        parser.begin();
         parser.parse(FileId(0), first, &mut found);
-        parser.begin();
+        parser.prune();
         let kept = parser.chunks.len();
         let mut found = Diagnostics::default();
         parser.parse(FileId(0), &second, &mut found);
         assert_eq!((kept, parser.chunks.len()), (2, 3));
         assert_eq!(told(&second, found), ["3:18 value::range"]);
-        parser.begin();
+        parser.prune();
         assert_eq!(parser.chunks.len(), 2);
     }
 
     #[test]
     fn what_stands_once_stands_once_in_all_files() {
-        let mut parser = Parser::new().expect("the schema");
+        let mut parser = Parser::default();
         let mut found = Diagnostics::default();
         let one = parser.parse(FileId(0), "site a\nvariables { }", &mut found);
         let two = parser.parse(FileId(1), "variables { }\nsite b", &mut found);

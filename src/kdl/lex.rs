@@ -183,10 +183,6 @@ impl<'a> Lexer<'a> {
         if newline_len(self.rest(after)) > 0 || after == self.text.len() {
             return self.quoted_body(after, hashes, true);
         }
-        // `#"""#` is the raw text of one quote; anything else must begin on the next line.
-        if hashes > 0 && self.closes(body + 1, 1, hashes) {
-            return (after + hashes, None);
-        }
         let (end, flaw) = self.quoted_body(after, hashes, true);
         let end = if flaw.is_some() {
             self.run(after, |c| !is_newline(c))

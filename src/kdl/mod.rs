@@ -3,6 +3,9 @@
 //! `text → scan (limits, chunks) → parse each chunk → structure by schema → typed access through [`Reader`]`.
 //! Nothing here reads a file or knows what a node means.
 
+mod grammar;
+#[cfg(test)]
+mod hostile;
 mod lex;
 mod literal;
 mod scan;

@@ -4,6 +4,7 @@
 //! was reported comes back as `None`, and the caller goes on. `(env)`, `(file)` and `(secret)` are resolved here.
 
 use std::cell::RefCell;
+use std::ops::Range;
 
 use crate::diag::{Diagnostic, Diagnostics, Span, codes};
 
@@ -47,6 +48,16 @@ pub struct Text {
     pub map: Vec<Piece>,
 }
 
+impl Text {
+    /// The place in the file of a range of the value; the whole literal when that cannot be told.
+    pub fn span_of(&self, value: Range<usize>) -> Span {
+        if self.map.is_empty() || value.end > self.value.len() {
+            return self.span;
+        }
+        Span::new(self.span.file, range_of(&self.map, value, 0))
+    }
+}
+
 /// A run of value bytes and the file bytes it came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
@@ -61,12 +72,12 @@ pub struct Piece {
 }
 
 /// What reading needs beside the file: where values come from, and where findings go.
-pub struct Cx<'a> {
+pub struct Context<'a> {
     outside: &'a dyn Outside,
     sink: RefCell<Diagnostics>,
 }
 
-impl<'a> Cx<'a> {
+impl<'a> Context<'a> {
     /// A context without findings.
     pub fn new(outside: &'a dyn Outside) -> Self {
         Self {
@@ -81,15 +92,15 @@ impl<'a> Cx<'a> {
     }
 
     /// All that was found.
-    pub fn into_found(self) -> Diagnostics {
-        self.sink.into_inner()
+    pub fn into_findings(self) -> Vec<Diagnostic> {
+        self.sink.into_inner().into_vec()
     }
 }
 
 /// One node, read in the light of the schema. A property can stand for a child with one value, and is read like it.
 #[derive(Clone, Copy)]
 pub struct Reader<'a> {
-    cx: &'a Cx<'a>,
+    context: &'a Context<'a>,
     document: &'a Document,
     placed: &'a Placed,
     spec: Option<&'a NodeSpec>,
@@ -112,14 +123,14 @@ struct Found<'a> {
 impl<'a> Reader<'a> {
     /// The reader of a top-level node.
     pub(super) fn top(
-        cx: &'a Cx<'a>,
+        context: &'a Context<'a>,
         document: &'a Document,
         placed: &'a Placed,
         node: &'a Node,
     ) -> Self {
         let spec = document.schema().top().get(&node.name.text);
         Self {
-            cx,
+            context,
             document,
             placed,
             spec,
@@ -198,11 +209,12 @@ impl<'a> Reader<'a> {
         self.read(self.argument(n)?)
     }
 
-    /// All arguments.
+    /// All arguments; none when one of them was reported, for their positions would no longer be those of the file.
     pub fn args<T: Scalar>(&self) -> Vec<At<T>> {
-        (0..self.arguments().len())
-            .filter_map(|n| self.arg(n))
-            .collect()
+        let read: Vec<Option<At<T>>> = (0..self.arguments().len()).map(|n| self.arg(n)).collect();
+        read.into_iter()
+            .collect::<Option<Vec<At<T>>>>()
+            .unwrap_or_default()
     }
 
     /// A scalar setting, written as property or as child with one value.
@@ -227,10 +239,7 @@ impl<'a> Reader<'a> {
 
     /// All values of every child of this name (`modules "a" "b"`), or the one property.
     pub fn list<T: Scalar>(&self, key: &str) -> Vec<At<T>> {
-        match self.property(key) {
-            Some(property) => property.args(),
-            None => self.each(key).iter().flat_map(Reader::args).collect(),
-        }
+        self.each(key).iter().flat_map(Reader::args).collect()
     }
 
     /// A switch: `#true`, a bare child node (which means true), or absent.
@@ -293,9 +302,12 @@ impl<'a> Reader<'a> {
         self.setting(key)
     }
 
-    /// The child nodes of this name.
+    /// The child nodes of this name; a property that stands for one too.
     pub fn each(&self, key: &str) -> Vec<Reader<'a>> {
-        self.nodes(key).collect()
+        self.property(key)
+            .into_iter()
+            .chain(self.nodes(key))
+            .collect()
     }
 
     /// All child nodes, for nodes whose children have free names (`variables`, `secrets`, `headers`).
@@ -350,7 +362,7 @@ impl<'a> Reader<'a> {
 
     /// Adds a diagnostic to the load's findings.
     pub fn report(&self, diagnostic: Diagnostic) {
-        self.cx.report(diagnostic);
+        self.context.report(diagnostic);
     }
 
     /// Reports that a value which has a place is not in its format, at the part of it that is wrong.
@@ -407,11 +419,11 @@ impl<'a> Reader<'a> {
         };
         let text = match &*note.text {
             "env" => self
-                .cx
+                .context
                 .outside
                 .env(name)
                 .ok_or_else(|| format!("the environment variable `{name}` is not set")),
-            "file" => self.cx.outside.file(self.document.file(), name),
+            "file" => self.context.outside.file(self.document.file(), name),
             "secret" => return self.secret(name, note, found),
             _ => return None,
         };
@@ -422,14 +434,14 @@ impl<'a> Reader<'a> {
     }
 
     fn secret(&self, name: &str, note: &Word, found: &Found<'a>) -> Option<Plain> {
-        if let Some(text) = self.cx.outside.secret(name) {
+        if let Some(text) = self.context.outside.secret(name) {
             return self.converted(&text, note, found);
         }
-        let names = self.cx.outside.secret_names();
+        let names = self.context.outside.secret_names();
         if names.iter().any(|known| known == name) {
             return self.absent(&format!("the secret `{name}` has no value"), found);
         }
-        if self.cx.outside.secrets_complete() {
+        if self.context.outside.secrets_complete() {
             let message = format!("there is no secret named `{name}`");
             let diagnostic = Diagnostic::new(
                 &codes::NAME_UNKNOWN,
@@ -525,11 +537,7 @@ fn entry_at(node: &Node, start: u32) -> Option<&Entry> {
 
 /// The place of a range of a value, in bytes of the file (`base` is where the pieces' places count from). The end is
 /// that of the last byte inside, so a label never runs into the next line's indentation.
-pub fn range_of(
-    pieces: &[Piece],
-    value: std::ops::Range<usize>,
-    base: u32,
-) -> std::ops::Range<usize> {
+pub fn range_of(pieces: &[Piece], value: Range<usize>, base: u32) -> Range<usize> {
     let place = |at: u32, end: bool| {
         let after = pieces.partition_point(|piece| {
             if end {

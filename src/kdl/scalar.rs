@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use crate::diag::Span;
 
+use super::suggest;
+
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct At<T> {
@@ -41,18 +43,6 @@ pub struct Bad {
     pub part: Option<Range<usize>>,
 }
 
-impl Bad {
-    /// A word that is none of a closed list.
-    pub fn one_of(what: &str, given: &str, allowed: &[&str]) -> Self {
-        Self {
-            message: format!("there is no {what} `{given}`"),
-            label: format!("not a {what}"),
-            help: super::suggest::help(given, allowed.iter().copied()),
-            part: None,
-        }
-    }
-}
-
 /// A format that the schema names.
 pub trait Scalar: Sized {
     /// Reads the value.
@@ -77,6 +67,16 @@ impl Bad {
             message: format!("this must be {wanted}, not {}", found.kind()),
             label: format!("this is {}", found.kind()),
             help: None,
+            part: None,
+        }
+    }
+
+    /// A word that is none of the possible ones: `what` they are, without an article.
+    pub fn one_of(what: &str, found: &str, known: &[&str]) -> Self {
+        Self {
+            message: format!("there is no {what} `{found}`"),
+            label: format!("not a {what}"),
+            help: suggest::help(found, known.iter().copied()),
             part: None,
         }
     }

@@ -16,6 +16,9 @@ const MAX_SLASHDASH_DEPTH: usize = 4;
 /// How many `/-` may follow each other.
 const MAX_SLASHDASH_RUN: usize = 4;
 
+/// How often the scan goes on after something that was left open; each time it reads the rest of the file anew.
+const MAX_RESTARTS: usize = 16;
+
 /// What the scan found wrong; offsets are the file's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Issue {
@@ -62,6 +65,7 @@ struct Scan<'a> {
     slashes: usize,
     slashed_blocks: usize,
     continued: bool,
+    restarts: usize,
 }
 
 /// Cuts a file that is not too big into chunks. `is_top` knows the names of top-level nodes: when a block is never
@@ -77,6 +81,7 @@ pub(super) fn scan(text: &str, is_top: &dyn Fn(&str) -> bool) -> Vec<Chunk> {
         slashes: 0,
         slashed_blocks: 0,
         continued: false,
+        restarts: 0,
     };
     let mut at = if text.starts_with('\u{feff}') { 3 } else { 0 };
     while let Some(next) = scan.run(at) {
@@ -136,8 +141,8 @@ impl Scan<'_> {
             self.close();
             self.report(Issue::StrayBrace(token.start));
         }
-        if token.kind == Kind::Semicolon && self.open.is_none() {
-            return;
+        if token.kind == Kind::Semicolon && self.blocks.is_empty() {
+            return self.close();
         }
         let start = self.open.map_or(token.start, |(start, _)| start);
         self.open = Some((start, token.end));
@@ -146,7 +151,6 @@ impl Scan<'_> {
             Kind::Open => self.enter(token.start),
             Kind::Close => self.leave(),
             Kind::Continuation => self.continued = true,
-            Kind::Semicolon if self.blocks.is_empty() => self.close(),
             Kind::Semicolon => {}
             _ => self.word(token),
         }
@@ -232,6 +236,8 @@ impl Scan<'_> {
     }
 
     fn end_at(&mut self, start: usize, next: Option<usize>) -> Option<usize> {
+        self.restarts += 1;
+        let next = next.filter(|_| self.restarts <= MAX_RESTARTS);
         let end = next.unwrap_or(self.text.len());
         self.open = Some((start, start + self.text[start..end].trim_end().len()));
         self.blocks.clear();
@@ -275,7 +281,7 @@ mod tests {
             chunks,
             [
                 "site \"a;b\"",
-                "server { a; b {\n} };",
+                "server { a; b {\n} }",
                 "endpoint \\ // d\n 1",
                 "/- server {\n}",
                 "site"

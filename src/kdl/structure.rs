@@ -87,6 +87,11 @@ impl Pass<'_> {
                     ..
                 }),
             ) if later.contains(text) => (*at, format!("{name} {text}")),
+            (NotYet::Values(later), Some(Entry { at, .. }))
+                if later.iter().any(|value| value == "*") =>
+            {
+                (*at, format!("{name} with a value"))
+            }
             _ => return false,
         };
         let message = format!("`{what}` is not available yet in this version of moondock");

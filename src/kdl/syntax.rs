@@ -7,12 +7,11 @@ use std::ops::Range;
 
 use crate::diag::{Code, Diagnostic, FileId, Span, codes};
 
+use super::grammar::{KEYWORDS, WordKind, word_kind};
 use super::lex::{Flaw, Kind, Lexer, Token, is_forbidden, is_newline};
 use super::literal::Fault;
 use super::scan::{Issue, MAX_BYTES, MAX_DEPTH};
 use super::tree::Broken;
-
-const KEYWORDS: [&str; 6] = ["true", "false", "null", "inf", "-inf", "nan"];
 
 fn found(
     code: &'static Code,
@@ -205,7 +204,7 @@ pub(super) fn of_broken(chunk: &str, broken: &[Broken]) -> Vec<Diagnostic> {
         Broken::Grammar(_) => None,
     });
     let stopped = broken.iter().find_map(|broken| match broken {
-        Broken::Grammar(range) => Some(range.clone()),
+        Broken::Grammar(at) => Some(*at),
         _ => None,
     });
     vec![
@@ -215,8 +214,8 @@ pub(super) fn of_broken(chunk: &str, broken: &[Broken]) -> Vec<Diagnostic> {
     ]
 }
 
-fn unreadable(chunk: &str, stopped: Option<Range<usize>>) -> Diagnostic {
-    let start = stopped.map_or(0, |range| range.start.min(chunk.len()));
+fn unreadable(chunk: &str, stopped: Option<usize>) -> Diagnostic {
+    let start = stopped.unwrap_or(0).min(chunk.len());
     let start = (0..=start)
         .rev()
         .find(|at| chunk.is_char_boundary(*at))
@@ -430,16 +429,16 @@ impl<'a> Habits<'a> {
         if word.starts_with('#') {
             return self.hash_word(index, word);
         }
-        match number(word) {
-            Number::Not | Number::Fine => self.glued(index),
-            Number::TooLarge => Some(found(
+        match word_kind(word) {
+            WordKind::TooLarge => Some(found(
                 &codes::SYNTAX_HUGE_NUMBER,
                 token.range(),
                 "this number is too large",
                 "it needs more than 128 bits",
                 "write it as text, in quotes",
             )),
-            Number::Wrong => Some(self.unit(index)),
+            WordKind::NoNumber => Some(self.unit(index)),
+            _ => self.glued(index),
         }
     }
 
@@ -587,74 +586,5 @@ impl<'a> Habits<'a> {
             "here",
             help,
         ))
-    }
-}
-
-/// What a word is that may be a number.
-#[derive(Debug, PartialEq, Eq)]
-enum Number {
-    Not,
-    Fine,
-    TooLarge,
-    Wrong,
-}
-
-fn number(word: &str) -> Number {
-    let unsigned = word.strip_prefix(['+', '-']).unwrap_or(word);
-    let numeric = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
-    if !numeric(unsigned) && !unsigned.strip_prefix('.').is_some_and(numeric) {
-        return Number::Not;
-    }
-    let (digits, radix) = match unsigned.get(..2) {
-        Some("0x") => (&unsigned[2..], 16),
-        Some("0o") => (&unsigned[2..], 8),
-        Some("0b") => (&unsigned[2..], 2),
-        _ => (unsigned, 10),
-    };
-    let all = |text: &str| {
-        text.starts_with(|c: char| c.is_digit(radix))
-            && text.chars().all(|c| c == '_' || c.is_digit(radix))
-    };
-    if all(digits) {
-        let plain = digits.replace('_', "");
-        return if i128::from_str_radix(&plain, radix).is_ok() {
-            Number::Fine
-        } else {
-            Number::TooLarge
-        };
-    }
-    let (mantissa, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
-    let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-    if radix == 10 && all(whole) && all(fraction) && all(exponent) {
-        Number::Fine
-    } else {
-        Number::Wrong
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_told_from_units() {
-        for (word, expected) in [
-            ("5", Number::Fine),
-            ("-0x1F", Number::Fine),
-            ("1_000.5e-3", Number::Fine),
-            ("5s", Number::Wrong),
-            ("127.0.0.1:80", Number::Wrong),
-            (".5", Number::Wrong),
-            ("0xZ", Number::Wrong),
-            (
-                "99999999999999999999999999999999999999999",
-                Number::TooLarge,
-            ),
-            ("a5", Number::Not),
-            ("-", Number::Not),
-        ] {
-            assert_eq!(number(word), expected, "{word}");
-        }
     }
 }

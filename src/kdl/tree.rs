@@ -5,12 +5,13 @@
 
 use std::ops::Range;
 
-use super::lex::{Kind, Lexer};
+use super::grammar;
+use super::lex::{Kind, Lexer, Token};
 use super::literal::{self, Fault};
 use super::scalar::Plain;
 
 /// The longest skeleton of one node, in bytes; the parser needs hundreds of bytes of memory for each.
-const MAX_SKELETON: usize = 2 << 20;
+const MAX_SKELETON: usize = 1 << 20;
 
 /// Bytes of the chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,8 +94,8 @@ impl Node {
 pub(super) enum Broken {
     /// A text without a value, and where its literal begins.
     Text(usize, Fault),
-    /// The parser says no, at this place.
-    Grammar(Range<usize>),
+    /// Something that cannot stand at this byte.
+    Grammar(usize),
     /// Too much for one node.
     TooBig,
 }
@@ -107,12 +108,12 @@ struct Skeleton {
 }
 
 impl Skeleton {
-    fn of(chunk: &str) -> Self {
+    fn of(chunk: &str, tokens: &[Token]) -> Self {
         let mut out = Self {
             text: String::new(),
             runs: Vec::new(),
         };
-        for token in Lexer::new(chunk, 0) {
+        for token in tokens {
             out.runs.push((out.text.len(), token.start));
             match token.kind {
                 Kind::Quoted => out.text.push_str("\"\""),
@@ -148,16 +149,22 @@ impl Skeleton {
 
 /// Parses a chunk without an issue.
 pub(super) fn parse(chunk: &str) -> Result<Vec<Node>, Vec<Broken>> {
-    let skeleton = Skeleton::of(chunk);
+    let tokens: Vec<Token> = Lexer::new(chunk, 0).collect();
+    if let Err(at) = grammar::check(chunk, &tokens) {
+        return Err(vec![Broken::Grammar(
+            tokens.get(at).map_or(chunk.len(), |token| token.start),
+        )]);
+    }
+    let skeleton = Skeleton::of(chunk, &tokens);
     if skeleton.text.len() > MAX_SKELETON {
         return Err(vec![Broken::TooBig]);
     }
     let document = kdl::KdlDocument::parse_v2(&skeleton.text).map_err(|error| {
-        error
+        let first = error
             .diagnostics
-            .iter()
-            .map(|found| Broken::Grammar(skeleton.range(found.span.offset(), found.span.len())))
-            .collect::<Vec<_>>()
+            .first()
+            .map_or(0, |found| found.span.offset());
+        vec![Broken::Grammar(skeleton.place(first))]
     })?;
     let mut reading = Reading {
         chunk,

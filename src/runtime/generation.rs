@@ -12,7 +12,8 @@ use crate::endpoint::option::concurrency::ConcurrencyLimit;
 use crate::endpoint::route_table::RouteTable;
 use crate::endpoint::{Action, Endpoint};
 use crate::environment::api::ProcessHost;
-use crate::environment::pool::{Gate, Pool};
+use crate::environment::gate::Gate;
+use crate::environment::pool::Pool;
 use crate::environment::settings::Environment;
 use crate::logging::router::Router;
 use crate::site::Site;
@@ -60,7 +61,7 @@ pub struct Gates(Mutex<HashMap<Arc<str>, Arc<Gate>>>);
 
 impl Gates {
     fn get(&self, name: &Arc<str>) -> Arc<Gate> {
-        self.0.lock().entry(name.clone()).or_insert_with(|| Gate::new(name)).clone()
+        self.0.lock().entry(name.clone()).or_insert_with(Gate::new).clone()
     }
 
     /// Forgets environments that no generation has any more.

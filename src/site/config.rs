@@ -7,7 +7,7 @@ use crate::endpoint::settings::{EndpointSettings, GroupSettings};
 use crate::environment::declaration::EnvironmentDeclaration;
 use crate::exchange::Typed;
 use crate::kdl::document::report_duplicates;
-use crate::kdl::reader::{Cx, Reader};
+use crate::kdl::reader::{Context, Reader};
 use crate::kdl::scalar::{At, Plain};
 use crate::logging::settings::LoggingSettings;
 use crate::site::files::Files;
@@ -37,7 +37,7 @@ pub(super) struct Config {
 impl Config {
     /// Decodes every file. `values` learns the secrets on the way.
     pub(super) fn decode(files: &Files, values: &Values, sink: &mut Diagnostics) -> Self {
-        let cx = Cx::new(values);
+        let cx = Context::new(values);
         let readers: Vec<Reader<'_>> = files.documents.iter().flat_map(|read| read.document.readers(&cx)).collect();
         let mut config = Self::default();
         config.note_broken(files);
@@ -48,15 +48,17 @@ impl Config {
             config.decode_node(reader);
         }
         report_duplicates(files.documents.iter().map(|read| &read.document), sink);
-        sink.extend(cx.into_found().iter().cloned());
+        sink.extend(cx.into_findings());
         config
     }
 
     fn note_broken(&mut self, files: &Files) {
-        for broken in files.documents.iter().flat_map(|read| &read.document.broken) {
+        for broken in files.documents.iter().flat_map(|read| read.document.broken()) {
             self.incomplete = true;
-            let names = self.broken.entry(broken.name.clone()).or_default();
-            names.extend(broken.argument.clone());
+            if let Some(node) = &broken.name {
+                let names = self.broken.entry(node.clone()).or_default();
+                names.extend(broken.argument.clone());
+            }
         }
     }
 

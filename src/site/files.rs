@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::diag::{Diagnostic, Diagnostics, FileId, Sources, Span, codes};
 use crate::kdl::document::{Document, Parser};
-use crate::kdl::reader::{Cx, Reader};
+use crate::kdl::reader::{Context, Reader};
 use crate::kdl::scalar::At;
 use crate::site::outside::Values;
 
@@ -119,12 +119,12 @@ impl Files {
 
     fn follow_includes(&mut self, index: usize, parser: &mut Parser, sink: &mut Diagnostics) {
         let values = Values::without_secrets(&self.folder);
-        let cx = Cx::new(&values);
+        let cx = Context::new(&values);
         let includes: Vec<Include> = {
             let readers = self.documents[index].document.readers(&cx);
             readers.iter().filter(|reader| reader.name() == "include").flat_map(decode_include).collect()
         };
-        sink.extend(cx.into_found().iter().cloned());
+        sink.extend(cx.into_findings());
         for include in includes {
             self.follow(index, &include, parser, sink);
         }

@@ -44,8 +44,7 @@ pub struct Counts {
 /// Loads sites, and remembers parsed chunks and compiled scripts from one load to the next.
 #[derive(Default)]
 pub struct Loader {
-    /// Made at the first load: the schema takes some milliseconds.
-    parser: Option<Parser>,
+    parser: Parser,
     scripts: ScriptCache,
 }
 
@@ -56,15 +55,10 @@ impl Loader {
     /// The site file itself cannot be read (not there, no right, no UTF-8).
     pub fn load(&mut self, path: &Path) -> io::Result<Loaded> {
         let mut found = Diagnostics::default();
-        let parser = match &mut self.parser {
-            Some(parser) => parser,
-            empty => empty.insert(Parser::new().map_err(io::Error::other)?),
-        };
-        parser.begin();
-        let mut files = Files::read(path, parser, &mut found)?;
+        let mut files = Files::read(path, &mut self.parser, &mut found)?;
         let folders = files.documents.iter().map(|read| read.path.parent().unwrap_or(Path::new("/")).to_path_buf());
-        let broken = files.documents.iter().flat_map(|read| &read.document.broken);
-        let complete = broken.into_iter().all(|broken| broken.name != "secrets");
+        let broken = files.documents.iter().flat_map(|read| read.document.broken());
+        let complete = broken.into_iter().all(|broken| broken.name.as_deref() != Some("secrets"));
         let values = Values::new(&files.folder, folders.collect(), complete);
         let config = Config::decode(&files, &values, &mut found);
         let resolver = Resolver {
@@ -77,6 +71,7 @@ impl Loader {
         let site = resolve(resolver);
         let counts = count(&files, &site);
         let site = (!found.has_errors()).then(|| Arc::new(site));
+        self.parser.prune();
         self.scripts.prune();
         let mut watch = std::mem::take(&mut files.watch);
         watch.extend(values.files());

@@ -9,6 +9,7 @@
     reason = "a test that cannot go on has failed; clippy's exception for tests does not reach their helper functions"
 )]
 
+mod cli;
 mod crowd;
 mod docs;
 mod examples;

@@ -12,7 +12,7 @@ macro_rules! folders {
     };
 }
 
-folders! { answers bodies environments errors http limits logs parameters reload requests routing security settings site static_files }
+folders! { answers bodies environments errors http limits logs modules parameters reload requests routing security settings site static_files }
 
 fn folder() -> std::path::PathBuf {
     repository().join("tests/cases/serve")

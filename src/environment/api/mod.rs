@@ -7,6 +7,7 @@ use mlua::{Lua, Value};
 
 use crate::environment::settings::Environment;
 
+pub mod all;
 pub mod arguments;
 pub mod base64;
 pub mod crypto;
@@ -15,6 +16,7 @@ pub mod hex;
 pub mod password;
 pub mod pattern;
 pub mod re;
+pub mod require;
 pub mod secrets;
 pub mod server;
 #[cfg(test)]
@@ -68,4 +70,7 @@ pub const MODULES: &[Module] = &[
     vars::MODULE,
     secrets::MODULE,
     server::MODULE,
+    all::MODULE,
+    require::MODULE,
+    require::PACKAGE,
 ];

@@ -10,7 +10,7 @@ use crate::endpoint::option::param::{Param, Source};
 use crate::endpoint::pattern::{Pattern, Segment};
 use crate::endpoint::settings::{Code, EndpointSettings, GroupSettings};
 use crate::endpoint::{Action, Endpoint, Place};
-use crate::kdl::reader::{Text, range_of};
+use crate::kdl::reader::Text;
 use crate::kdl::scalar::At;
 use crate::logging::feature::Level;
 use crate::script::{LineMap, Script};
@@ -330,18 +330,10 @@ fn inline_script(resolver: &mut Resolver<'_>, text: &Text) -> Option<Arc<Script>
     match resolver.scripts.intern(&origin, text.value.as_str().into(), LineMap(text.lines.clone())) {
         Ok(script) => Some(script),
         Err(error) => {
-            resolver.report(syntax_diagnostic(&text.value, &error, |range| place_in(text, range)));
+            resolver.report(syntax_diagnostic(&text.value, &error, |range| text.span_of(range)));
             None
         }
     }
-}
-
-/// The place in the file of a range of a text; a text from outside has only the place that names it.
-fn place_in(text: &Text, range: std::ops::Range<usize>) -> Span {
-    if text.map.is_empty() {
-        return text.span;
-    }
-    Span::new(text.span.file, range_of(&text.map, range, 0))
 }
 
 fn respond(

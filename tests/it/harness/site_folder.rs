@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use regex::Regex;
 use tempfile::TempDir;
 
 /// How a file is saved. Editors differ, and each way has once been missed by somebody's watcher.
@@ -49,7 +50,7 @@ impl SiteFolder {
         let to = Self::new();
         for file in super::files_below(from) {
             let name = file.strip_prefix(from).expect("it lies below");
-            to.write_bytes(name, &with_free_port(name, fs::read(&file).unwrap()));
+            to.write_bytes(name, &to.with_free_port(name, fs::read(&file).unwrap()));
         }
         to
     }
@@ -66,7 +67,7 @@ impl SiteFolder {
 
     /// Saves a file in a style.
     pub(crate) fn save(&self, name: &str, text: &str, style: SaveStyle) {
-        let bytes = with_free_port(Path::new(name), text.as_bytes().to_vec());
+        let bytes = self.with_free_port(Path::new(name), text.as_bytes().to_vec());
         let path = self.prepared(Path::new(name));
         match style {
             SaveStyle::InPlace => fs::write(&path, bytes).unwrap(),
@@ -97,6 +98,25 @@ impl SiteFolder {
         std::os::unix::fs::symlink(target, self.prepared(Path::new(name))).unwrap();
     }
 
+    /// The bytes of a file; a file of the site language listens on a free port (see [`bind_free_port`]).
+    fn with_free_port(&self, name: &Path, bytes: Vec<u8>) -> Vec<u8> {
+        if name.extension().is_none_or(|ending| ending != "kdl") {
+            return bytes;
+        }
+        match String::from_utf8(bytes) {
+            Ok(text) => bind_free_port(name, &text, !self.another_has_a_server(name)).into_bytes(),
+            Err(error) => error.into_bytes(),
+        }
+    }
+
+    fn another_has_a_server(&self, name: &Path) -> bool {
+        let others = super::files_below(self.path())
+            .into_iter()
+            .filter(|path| *path != self.path().join(name));
+        let mut kdl = others.filter(|path| path.extension().is_some_and(|ending| ending == "kdl"));
+        kdl.any(|path| fs::read_to_string(path).is_ok_and(|text| has_server(&text)))
+    }
+
     fn prepared(&self, name: &Path) -> PathBuf {
         let path = self.path().join(name);
         fs::create_dir_all(path.parent().expect("a file has a folder")).unwrap();
@@ -110,27 +130,25 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-fn with_free_port(name: &Path, bytes: Vec<u8>) -> Vec<u8> {
-    if name != Path::new("site.kdl") {
-        return bytes;
+/// Makes a site listen on a port that the system chooses, without moving any line: a `server` block gets the address as
+/// its first child, or in place of the one it says. `alone`: there is no such block elsewhere, so a `site.kdl` without one
+/// gets one behind its last line.
+fn bind_free_port(name: &Path, text: &str, alone: bool) -> String {
+    const FREE: &str = r#"bind "127.0.0.1:0""#;
+    let said = Regex::new(r#"(?m)^    bind (?:"127\.0\.0\.1:\d+"|\(env\).*)$"#)
+        .expect("the pattern is right");
+    if text.contains("\n    bind ") {
+        return said.replace(text, format!("    {FREE}")).into_owned();
     }
-    match String::from_utf8(bytes) {
-        Ok(text) => bind_free_port(&text).into_bytes(),
-        Err(error) => error.into_bytes(),
+    if has_server(text) {
+        return text.replacen("server {", &format!("server {{ {FREE};"), 1);
     }
+    if alone && name == Path::new("site.kdl") {
+        return format!("{}\nserver {{ {FREE}; }}\n", text.trim_end_matches('\n'));
+    }
+    text.to_string()
 }
 
-/// Makes a site listen on a port that the system chooses, without moving any line: a `server` block gets the address
-/// as its first child, or in place of the one it says; a site without such a block gets one behind its last line.
-pub(crate) fn bind_free_port(text: &str) -> String {
-    const FREE: &str = r#"bind "127.0.0.1:0""#;
-    let bind = regex::Regex::new(r#"(?m)^(    bind )("127\.0\.0\.1:\d+"|\(env\).*)$"#)
-        .expect("the pattern is right");
-    let server = text.lines().any(|line| line.starts_with("server {"));
-    match (server, bind.is_match(text)) {
-        (true, true) => bind.replace(text, r#"${1}"127.0.0.1:0""#).into_owned(),
-        (true, false) if text.contains("bind ") => text.to_string(),
-        (true, false) => text.replacen("server {", &format!("server {{ {FREE};"), 1),
-        (false, _) => format!("{}\nserver {{ {FREE}; }}\n", text.trim_end_matches('\n')),
-    }
+fn has_server(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("server {"))
 }

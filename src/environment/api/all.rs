@@ -1,0 +1,106 @@
+//! `all{f, g}`: functions side by side. Their waits overlap; the results come back in order.
+//!
+//! Each function runs on a Lua thread and a native stack of its own, below the handler that called. An error in one
+//! ends the others and is raised. Between the start and the end nothing here touches mlua (see
+//! [`waiting`](crate::environment::waiting)): threads are resumed by the fiber module.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mlua::{Function, Lua, MultiValue, Table, Value};
+
+use super::{Host, Module};
+use crate::environment::fiber::{self, Fiber};
+use crate::environment::waiting::{Pending, waiting_function};
+
+/// `all(functions)`.
+pub(super) const MODULE: Module = Module { name: "all", install };
+
+/// Functions at once in one call; each has a stack.
+const MAX_CHILDREN: usize = 100;
+
+/// What is composed in Lua: each child keeps its result in a table and gives only whether it went well.
+const COMPOSE: &str = "
+local prepare, wait = ...
+return function(functions)
+    if type(functions) ~= 'table' then error('all: a list of functions is wanted, not ' .. type(functions), 2) end
+    local results, children = {}, {}
+    for at, run in ipairs(functions) do
+        children[at] = function()
+            local ok, value = pcall(run)
+            results[at] = { ok = ok, value = value }
+            return ok
+        end
+    end
+    prepare(children)
+    wait()
+    local values = {}
+    for at in ipairs(children) do
+        local result = results[at]
+        if result and not result.ok then error(result.value, 0) end
+    end
+    for at in ipairs(children) do
+        local result = results[at]
+        if not result then error('all: function ' .. at .. ' was ended', 2) end
+        values[at] = result.value
+    end
+    return unpack(values, 1, #children)
+end";
+
+fn install(lua: &Lua, _: &Arc<Host>) -> mlua::Result<Value> {
+    let prepare = lua.create_function(prepare)?;
+    let wait = waiting_function(lua, |_, _| start(), |_, ()| Ok(MultiValue::new()))?;
+    lua.load(COMPOSE).set_name("=all").call((prepare, wait)).map(Value::Function)
+}
+
+/// Makes a fiber for each function and keeps them for `start`.
+fn prepare(lua: &Lua, functions: Table) -> mlua::Result<()> {
+    let count = functions.raw_len();
+    if count > MAX_CHILDREN {
+        return Err(mlua::Error::runtime(format!("all: at most {MAX_CHILDREN} functions at once, not {count}")));
+    }
+    let nothing_waits = || mlua::Error::runtime("all: nothing can wait here");
+    let (limits, call) = fiber::limits().zip(fiber::call()).ok_or_else(nothing_waits)?;
+    let mut children = Children { running: Vec::with_capacity(count), failed: false };
+    for function in functions.sequence_values::<Function>() {
+        let thread = lua.create_thread(function?)?;
+        let work = move || fiber::resume(&thread);
+        let fiber = Fiber::new(fiber::callbacks(lua), limits, Some(call.clone()), work);
+        children.running.push(Some(fiber.map_err(mlua::Error::external)?));
+    }
+    fiber::keep(Box::new(children)).ok_or_else(nothing_waits)
+}
+
+fn start() -> mlua::Result<Pending<()>> {
+    let kept = fiber::take_kept().and_then(|kept| kept.downcast::<Children>().ok());
+    let children = kept.ok_or_else(|| mlua::Error::runtime("all: nothing can wait here"))?;
+    Ok(Box::pin(*children))
+}
+
+/// The functions under way. Dropping it ends those that are left.
+struct Children {
+    running: Vec<Option<Fiber<bool>>>,
+    failed: bool,
+}
+
+impl Future for Children {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        for child in &mut this.running {
+            let Some(fiber) = child else { continue };
+            if let Poll::Ready(ended) = Pin::new(fiber).poll(context) {
+                *child = None;
+                // A function that was stopped has no result; the caller meets the same limit at its next step.
+                this.failed |= ended.stop.is_some() || !matches!(ended.result, Ok(true));
+            }
+        }
+        if this.failed {
+            this.running.clear();
+        }
+        if this.running.iter().all(Option::is_none) { Poll::Ready(()) } else { Poll::Pending }
+    }
+}

@@ -1,0 +1,174 @@
+//! A runspace: one Lua state, busy with at most one request.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use mlua::{Lua, MultiValue, Table};
+
+use super::api::Host;
+use super::call::CallContext;
+use super::chunks::Chunks;
+use super::places;
+use super::request::RequestKit;
+use super::settings::Environment;
+use super::{answer, sandbox};
+use crate::exchange::{Answer, Request};
+use crate::script::Script;
+
+/// One Lua state with its frozen base.
+pub(super) struct Runspace {
+    pub(super) lua: Lua,
+    environment: Arc<Environment>,
+    kit: RequestKit,
+    /// The metatable of request globals; `None` until the base is frozen.
+    base: Option<Table>,
+    /// Globals and loaded modules that stay, when the environment is persistent.
+    kept: Option<(Table, Table)>,
+    pub(super) born: Instant,
+    pub(super) served: u64,
+}
+
+/// How a handler failed, seen from inside.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// It raised an error, or answered what cannot be sent.
+    Script { message: String, traceback: String },
+    /// An allocation went over the hard limit.
+    Memory,
+}
+
+impl Runspace {
+    /// A state with everything scripts can call, not yet frozen: the startup script may add to it.
+    pub(super) fn build(host: &Arc<Host>) -> mlua::Result<Self> {
+        let lua = Lua::new();
+        lua.enable_jit(false);
+        sandbox::furnish(&lua, host)?;
+        let kit = RequestKit::install(&lua)?;
+        lua.set_app_data(Chunks::default());
+        // Luau has no emergency collection: the soft limit is kept by the interrupt, this one only stops what grows
+        // faster than a slice.
+        lua.set_memory_limit(host.environment.settings.memory.saturating_mul(2))?;
+        Ok(Self {
+            lua,
+            environment: host.environment.clone(),
+            kit,
+            base: None,
+            kept: None,
+            born: Instant::now(),
+            served: 0,
+        })
+    }
+
+    /// Freezes the base. A persistent runspace gets the globals that it keeps.
+    pub(super) fn finish(&mut self) -> mlua::Result<()> {
+        let base = sandbox::freeze(&self.lua)?;
+        if self.environment.settings.persistent {
+            self.kept = Some((sandbox::globals(&self.lua, &base)?, self.lua.create_table()?));
+        }
+        self.base = Some(base);
+        Ok(())
+    }
+
+    /// The context of a call of `script`. Its globals are fresh, those kept, or, before the base is frozen, the base.
+    pub(super) fn call(
+        &self,
+        script: Arc<Script>,
+        request: Option<Request>,
+        logger: slog::Logger,
+    ) -> mlua::Result<Rc<CallContext>> {
+        let (globals, loaded) = match (&self.kept, &self.base) {
+            (Some((globals, loaded)), _) => (globals.clone(), Some(loaded.clone())),
+            (None, Some(base)) => (sandbox::globals(&self.lua, base)?, None),
+            (None, None) => (self.lua.globals(), None),
+        };
+        Ok(Rc::new(CallContext {
+            request,
+            logger,
+            script,
+            table: Cell::new(std::ptr::null()),
+            aborted: RefCell::new(None),
+            globals,
+            loaded: RefCell::new(loaded),
+        }))
+    }
+
+    /// Runs the script of a call; to be called on a fiber of that call.
+    pub(super) fn run(&self, call: &CallContext) -> Result<Option<Answer>, Failure> {
+        let values = self.values(call).map_err(|error| self.failure(&error))?;
+        if call.request.is_none() {
+            return Ok(None);
+        }
+        match answer::read(&self.lua, values) {
+            Ok(answer) => Ok(Some(answer)),
+            Err(message) => Err(Failure::Script { message, traceback: String::new() }),
+        }
+    }
+
+    fn values(&self, call: &CallContext) -> mlua::Result<MultiValue> {
+        let function = {
+            let chunks = self.lua.app_data_mut::<Chunks>();
+            let mut chunks = chunks.ok_or_else(|| mlua::Error::runtime("the runspace has lost its scripts"))?;
+            chunks.function(&self.lua, &call.script)?.deep_clone()?
+        };
+        function.set_environment(call.globals.clone())?;
+        if call.request.is_none() {
+            return function.call(());
+        }
+        let request = self.kit.make(&self.lua, call)?;
+        function.call(request)
+    }
+
+    /// An error of Lua with its places in the user's files.
+    fn failure(&self, error: &mlua::Error) -> Failure {
+        if is_memory(error) {
+            return Failure::Memory;
+        }
+        let (message, traceback) = match error {
+            mlua::Error::CallbackError { traceback, cause } => {
+                let (message, _) = places::split(&innermost(cause).to_string(), |_| false);
+                (message, format!("\nstack traceback:{traceback}"))
+            }
+            other => (other.to_string(), String::new()),
+        };
+        let (message, traceback) = places::split(&(message + &traceback), is_user_frame);
+        let message = match traceback.lines().next().filter(|_| !message.contains('#')) {
+            Some(frame) => format!("{}: {message}", frame.split_whitespace().next().unwrap_or_default().trim_end_matches(':')),
+            None => message,
+        };
+        Failure::Script { message: self.rewrite(&message), traceback: self.rewrite(&traceback) }
+    }
+
+    /// Places as the user knows them.
+    pub(super) fn rewrite(&self, text: &str) -> String {
+        places::rewrite(text, |number| self.lua.app_data_ref::<Chunks>().and_then(|chunks| chunks.script(number)))
+    }
+
+    /// Whether more than the limit is in use even after a collection.
+    pub(super) fn is_over(&self) -> bool {
+        let limit = self.environment.settings.memory;
+        if self.lua.used_memory() <= limit {
+            return false;
+        }
+        let collected = self.lua.gc_collect();
+        collected.is_err() || self.lua.used_memory() > limit
+    }
+}
+
+/// A frame of a traceback that lies in a file of the site: `site.kdl#17:3 …`.
+fn is_user_frame(line: &str) -> bool {
+    let Some((_, rest)) = line.split_once('#') else { return false };
+    rest.starts_with(|char: char| char.is_ascii_digit())
+}
+
+fn innermost(error: &mlua::Error) -> &mlua::Error {
+    match error {
+        mlua::Error::CallbackError { cause, .. } | mlua::Error::WithContext { cause, .. } => innermost(cause),
+        other => other,
+    }
+}
+
+fn is_memory(error: &mlua::Error) -> bool {
+    matches!(innermost(error), mlua::Error::MemoryError(_))
+}
