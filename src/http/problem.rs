@@ -6,7 +6,7 @@ use actix_http::body::BoxBody;
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderValue};
-use serde_json::{Map, Value};
+use serde::Serialize;
 use slog::Logger;
 
 use super::worker;
@@ -22,7 +22,15 @@ const RETRY_AFTER: u32 = 1;
 /// The HTTP answer that tells a problem.
 pub fn response(problem: &Problem, id: &RequestId) -> HttpResponse<BoxBody> {
     let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let body = serde_json::to_vec(&document(problem, status, id)).unwrap_or_default();
+    let document = Document {
+        r#type: "about:blank",
+        title: status.canonical_reason().unwrap_or("Error"),
+        status: status.as_u16(),
+        detail: problem.detail.as_deref(),
+        request_id: &id.0,
+    };
+    // Text and numbers can always be told as JSON.
+    let body = serde_json::to_vec(&document).unwrap_or_default();
     let mut response = HttpResponse::with_body(status, BoxBody::new(body));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, CONTENT_TYPE.clone());
@@ -39,19 +47,15 @@ pub fn response(problem: &Problem, id: &RequestId) -> HttpResponse<BoxBody> {
     response
 }
 
-fn document(problem: &Problem, status: StatusCode, id: &RequestId) -> Value {
-    let mut members = Map::new();
-    members.insert("type".to_owned(), "about:blank".into());
-    members.insert(
-        "title".to_owned(),
-        status.canonical_reason().unwrap_or("Error").into(),
-    );
-    members.insert("status".to_owned(), status.as_u16().into());
-    if let Some(detail) = &problem.detail {
-        members.insert("detail".to_owned(), detail.as_str().into());
-    }
-    members.insert("request_id".to_owned(), (*id.0).into());
-    Value::Object(members)
+/// The members of a problem, in the order of RFC 9457, and what moondock adds.
+#[derive(Serialize)]
+struct Document<'a> {
+    r#type: &'static str,
+    title: &'static str,
+    status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'a str>,
+    request_id: &'a str,
 }
 
 /// A problem of a status that asks the client to come back later.
@@ -135,7 +139,7 @@ mod tests {
 
     use super::*;
 
-    fn told(problem: &Problem) -> Value {
+    fn told(problem: &Problem) -> serde_json::Value {
         let response = response(problem, &RequestId("r-1".into()));
         assert_eq!(response.headers().get("content-type"), Some(&CONTENT_TYPE));
         serde_json::from_slice(&response.into_body().try_into_bytes().unwrap()).unwrap()
