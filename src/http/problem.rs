@@ -11,6 +11,7 @@ use slog::Logger;
 
 use super::worker;
 use crate::environment::pool::RunError;
+use crate::environment::settings::Environment;
 use crate::exchange::{Problem, RequestId};
 
 /// The content type of every problem.
@@ -68,7 +69,8 @@ pub fn busy(detail: String) -> Problem {
 
 /// What the client is told about a handler that failed; the private part goes to `log` (which names endpoint and
 /// request already). `None`: nobody is there to be told.
-pub fn failure(error: RunError, environment: &str, log: &Logger) -> Option<Problem> {
+pub fn failure(error: RunError, environment: &Environment, log: &Logger) -> Option<Problem> {
+    let (name, most) = (&*environment.name, environment.settings.max_runspaces);
     match error {
         RunError::Script { message, traceback } => {
             slog::error!(log, # "script", "handler failed"; "error" => message, "traceback" => traceback);
@@ -91,21 +93,22 @@ pub fn failure(error: RunError, environment: &str, log: &Logger) -> Option<Probl
             ))
         }
         RunError::QueueFull => {
-            slog::warn!(log, # "environment", "queue is full"; "environment" => environment);
+            slog::warn!(log, # "environment", "too many requests wait for a runspace";
+                "environment" => name, "max_runspaces" => most, "queue" => environment.settings.queue);
             Some(busy(format!(
-                "too many requests wait for environment {environment}"
+                "too many requests wait for environment {name}"
             )))
         }
         RunError::NoRunspace { waited } => {
             slog::warn!(log, # "environment", "no runspace became free in time";
-                "environment" => environment, "waited_ms" => waited.as_millis() as u64);
+                "environment" => name, "max_runspaces" => most, "waited_ms" => waited.as_millis() as u64);
             Some(busy(format!(
-                "no runspace of environment {environment} became free in time"
+                "no runspace of environment {name} became free in time"
             )))
         }
         RunError::Unhealthy { reason } => {
-            slog::error!(log, # "environment", "environment is unhealthy"; "environment" => environment, "reason" => reason);
-            Some(busy(format!("environment {environment} is unhealthy")))
+            slog::error!(log, # "environment", "environment is unhealthy"; "environment" => name, "reason" => reason);
+            Some(busy(format!("environment {name} is unhealthy")))
         }
         RunError::Cancelled => None,
     }
@@ -133,11 +136,13 @@ fn bytes(size: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::time::Duration;
 
     use actix_http::body::MessageBody as _;
 
     use super::*;
+    use crate::environment::settings::EnvironmentSettings;
 
     fn told(problem: &Problem) -> serde_json::Value {
         let response = response(problem, &RequestId("r-1".into()));
@@ -147,6 +152,18 @@ mod tests {
 
     fn silent() -> Logger {
         Logger::root(slog::Discard, slog::o!())
+    }
+
+    fn batch() -> Environment {
+        Environment {
+            name: "batch".into(),
+            settings: EnvironmentSettings::default(),
+            variables: BTreeMap::new(),
+            secrets: BTreeMap::new(),
+            modules: BTreeMap::new(),
+            module_folders: Vec::new(),
+            startup: None,
+        }
     }
 
     #[test]
@@ -161,7 +178,8 @@ mod tests {
 
     #[test]
     fn a_failure_tells_the_client_nothing_private() {
-        let of = |error| failure(error, "batch", &silent());
+        let environment = batch();
+        let of = |error| failure(error, &environment, &silent());
         let script = RunError::Script {
             message: "site.kdl:3: secret".to_owned(),
             traceback: "…".to_owned(),
