@@ -7,5 +7,7 @@ pub mod declaration;
 pub mod fiber;
 pub mod pool;
 pub mod settings;
+mod json_read;
+mod json_write;
 mod ticker;
 mod waiting;

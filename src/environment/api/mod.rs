@@ -12,6 +12,7 @@ pub mod base64;
 pub mod crypto;
 pub mod error;
 pub mod hex;
+pub mod json;
 pub mod password;
 pub mod pattern;
 pub mod re;
@@ -60,6 +61,7 @@ pub struct Module {
 pub const MODULES: &[Module] = &[
     base64::MODULE,
     hex::MODULE,
+    json::MODULE,
     url::MODULE,
     uuid::MODULE,
     re::MODULE,
