@@ -13,9 +13,11 @@ pub mod crypto;
 pub mod error;
 pub mod hex;
 pub mod json;
+pub mod later;
 pub mod password;
 pub mod pattern;
 pub mod re;
+pub mod respond;
 pub mod secrets;
 pub mod server;
 #[cfg(test)]
@@ -62,6 +64,10 @@ pub const MODULES: &[Module] = &[
     base64::MODULE,
     hex::MODULE,
     json::MODULE,
+    respond::RESPOND,
+    respond::REDIRECT,
+    respond::HTML,
+    respond::ABORT,
     url::MODULE,
     uuid::MODULE,
     re::MODULE,
@@ -70,4 +76,10 @@ pub const MODULES: &[Module] = &[
     vars::MODULE,
     secrets::MODULE,
     server::MODULE,
+    later::KV,
+    later::DB,
+    later::HTTP,
+    later::TEMPLATE,
+    later::FILE,
+    later::DEFER,
 ];
