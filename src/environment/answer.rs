@@ -42,9 +42,9 @@ pub(super) fn read(lua: &Lua, mut values: MultiValue) -> Result<Answer, String> 
     if body.is_nil() && !is_number(&status) && !status.is_nil() {
         return Err(text_of(lua, &status));
     }
-    let status = status_of(&status)?;
+    let status = (!status.is_nil()).then(|| status_of(&status)).transpose()?;
     let extra = Headers::read(&extra)?;
-    if body.is_nil() && status >= 400 {
+    if let (Value::Nil, Some(status @ 400..)) = (&body, status) {
         let headers = extra.lines;
         return Ok(Answer::Problem(Problem {
             headers,
@@ -52,7 +52,7 @@ pub(super) fn read(lua: &Lua, mut values: MultiValue) -> Result<Answer, String> 
         }));
     }
     let mut response = plain(lua, &body)?;
-    response.status = status;
+    response.status = status.unwrap_or(response.status);
     extra.apply(&mut response);
     Ok(Answer::Response(response))
 }
@@ -170,3 +170,7 @@ impl Headers {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "answer_tests.rs"]
+mod tests;

@@ -123,8 +123,19 @@ fn refuse_write(_: &Lua, (_, name, _): (Value, Value, Value)) -> Result<()> {
     ))
 }
 
+/// Reads something of the request whose method was called.
+fn with_request<R>(req: &Value, read: impl FnOnce(&Request) -> Result<R>) -> Result<R> {
+    match req {
+        Value::Table(req) => current(req, read),
+        _ => Err(misuse(
+            "req",
+            "methods are called with a colon, such as req:json()",
+        )),
+    }
+}
+
 /// Reads something of the request that `req` stands for.
-fn with_request<R>(req: &Table, read: impl FnOnce(&Request) -> Result<R>) -> Result<R> {
+fn current<R>(req: &Table, read: impl FnOnce(&Request) -> Result<R>) -> Result<R> {
     let pointer = req.to_pointer();
     let result = fiber::with_call(|call| {
         let request = call
@@ -148,7 +159,7 @@ fn field(lua: &Lua, methods: &Table, headers: &Table, req: &Table, name: &Value)
             format_args!("fields have names, not {} as a key", kind(name)),
         ));
     };
-    let value = with_request(req, |request| make(lua, headers, request, &text.as_bytes()))?;
+    let value = current(req, |request| make(lua, headers, request, &text.as_bytes()))?;
     let value = match value {
         Some(value) => value,
         None => methods
@@ -257,7 +268,7 @@ fn cookie_pairs(line: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
 }
 
 /// Nothing for an empty body, the value, or nil and why the body is not JSON.
-fn req_json(lua: &Lua, req: Table) -> Result<MultiValue> {
+fn req_json(lua: &Lua, req: Value) -> Result<MultiValue> {
     let body = with_request(&req, |request| Ok(request.body.clone()))?;
     if body.trim_ascii().is_empty() {
         return Ok(MultiValue::from_iter([Value::Nil]));
@@ -271,7 +282,7 @@ fn req_json(lua: &Lua, req: Table) -> Result<MultiValue> {
     })
 }
 
-fn form_of(req: &Table) -> Result<Outcome<Form>> {
+fn form_of(req: &Value) -> Result<Outcome<Form>> {
     with_request(req, |request| {
         let content_type = request.head.header("content-type").unwrap_or_default();
         Ok(form::read(content_type, &request.body).map_err(|why| Failure::new("form", why)))
@@ -279,7 +290,7 @@ fn form_of(req: &Table) -> Result<Outcome<Form>> {
 }
 
 /// The first value of each text field.
-fn req_form(lua: &Lua, req: Table) -> Result<Outcome<Table>> {
+fn req_form(lua: &Lua, req: Value) -> Result<Outcome<Table>> {
     let form = match form_of(&req)? {
         Ok(form) => form,
         Err(failure) => return Ok(Err(failure)),
@@ -291,7 +302,7 @@ fn req_form(lua: &Lua, req: Table) -> Result<Outcome<Table>> {
     json_read::record(lua, fields).map(Ok)
 }
 
-fn req_files(lua: &Lua, req: Table) -> Result<Outcome<Table>> {
+fn req_files(lua: &Lua, req: Value) -> Result<Outcome<Table>> {
     let form = match form_of(&req)? {
         Ok(form) => form,
         Err(failure) => return Ok(Err(failure)),
@@ -309,7 +320,7 @@ fn req_files(lua: &Lua, req: Table) -> Result<Outcome<Table>> {
     Ok(Ok(list))
 }
 
-fn query_all(lua: &Lua, (req, name): (Table, LuaString)) -> Result<Table> {
+fn query_all(lua: &Lua, (req, name): (Value, LuaString)) -> Result<Table> {
     with_request(&req, |request| {
         let name = name.as_bytes();
         let declared = request
@@ -333,7 +344,7 @@ fn query_all(lua: &Lua, (req, name): (Table, LuaString)) -> Result<Table> {
     })
 }
 
-fn header_all(lua: &Lua, (req, name): (Table, LuaString)) -> Result<Table> {
+fn header_all(lua: &Lua, (req, name): (Value, LuaString)) -> Result<Table> {
     with_request(&req, |request| {
         let name = name.as_bytes();
         let mut values = Vec::new();
@@ -343,3 +354,7 @@ fn header_all(lua: &Lua, (req, name): (Table, LuaString)) -> Result<Table> {
         json_read::list(lua, values.into_iter())
     })
 }
+
+#[cfg(test)]
+#[path = "request_tests.rs"]
+mod tests;

@@ -66,3 +66,58 @@ fn table(lua: &Lua, name: &'static str) -> Result<Value> {
     module.set_readonly(true);
     Ok(Value::Table(module))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::api::testing::check;
+
+    #[test]
+    fn every_use_says_when_it_comes() {
+        let modules = [KV, DB, HTTP, TEMPLATE, FILE, DEFER];
+        for (name, uses) in [
+            (
+                "kv",
+                [
+                    "kv.get('x')",
+                    "kv('space')",
+                    "#kv",
+                    "(function() for _ in kv do end end)()",
+                ],
+            ),
+            (
+                "db",
+                [
+                    "db.one('x')",
+                    "db('notes')",
+                    "(function() db.x = 1 end)()",
+                    "db.tx",
+                ],
+            ),
+            ("http", ["http.get('x')", "http.post", "http()", "http[1]"]),
+            (
+                "template",
+                [
+                    "template.render('x')",
+                    "template.string",
+                    "template()",
+                    "template[1]",
+                ],
+            ),
+            (
+                "file",
+                ["file('x')", "file()", "file('x', {})", "file(nil)"],
+            ),
+            (
+                "defer",
+                ["defer(print)", "defer()", "defer(1, 2)", "defer(nil)"],
+            ),
+        ] {
+            let wanted =
+                format!("raises `{name}` is not available yet: it comes with a later release");
+            for code in uses {
+                check(&modules, &[(code, &wanted)]);
+            }
+        }
+    }
+}
