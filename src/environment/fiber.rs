@@ -474,3 +474,28 @@ async fn pump(_pumping: Pumping) {
 
 /// How long a slice is at most, for what is told about it.
 pub(super) const SLICE: Duration = Duration::from_millis(1);
+
+/// Runs `work` as if inside of a handler that was called like this. Nothing in it can wait.
+#[cfg(test)]
+pub(super) fn with_test_call<R>(
+    call: Rc<CallContext>,
+    work: impl FnOnce() -> R,
+) -> (R, Option<Stop>) {
+    let mut frame = Frame {
+        yielder: ptr::null(),
+        waker: ptr::null(),
+        limits: Limits {
+            deadline: Instant::now() + Duration::from_secs(60),
+            memory: 1 << 30,
+        },
+        stop: None,
+        place: None,
+        preemptions: 0,
+        call: Some(call),
+        kept: None,
+    };
+    let outer = CURRENT.replace(&mut frame);
+    let result = work();
+    CURRENT.set(outer);
+    (result, frame.stop)
+}

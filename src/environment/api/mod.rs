@@ -13,10 +13,13 @@ pub mod base64;
 pub mod crypto;
 pub mod error;
 pub mod hex;
+pub mod json;
+pub mod later;
 pub mod password;
 pub mod pattern;
 pub mod re;
 pub mod require;
+pub mod respond;
 pub mod secrets;
 pub mod server;
 #[cfg(test)]
@@ -62,6 +65,11 @@ pub struct Module {
 pub const MODULES: &[Module] = &[
     base64::MODULE,
     hex::MODULE,
+    json::MODULE,
+    respond::RESPOND,
+    respond::REDIRECT,
+    respond::HTML,
+    respond::ABORT,
     url::MODULE,
     uuid::MODULE,
     re::MODULE,
@@ -73,4 +81,10 @@ pub const MODULES: &[Module] = &[
     all::MODULE,
     require::MODULE,
     require::PACKAGE,
+    later::KV,
+    later::DB,
+    later::HTTP,
+    later::TEMPLATE,
+    later::FILE,
+    later::DEFER,
 ];
