@@ -13,7 +13,6 @@ pub mod crypto;
 pub mod error;
 pub mod hex;
 pub mod password;
-pub mod pattern;
 pub mod re;
 pub mod secrets;
 pub mod server;
@@ -43,7 +42,7 @@ pub struct ProcessHost {
     /// What computes password hashes.
     pub passwords: password::Passwords,
     /// The regular expressions used last.
-    pub patterns: pattern::Patterns,
+    pub patterns: re::pattern::Patterns,
     /// What `time.mono` counts from.
     pub beginning: time::Beginning,
 }
