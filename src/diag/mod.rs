@@ -27,7 +27,11 @@ pub struct Span {
 impl Span {
     /// The span of a byte range in a file.
     pub fn new(file: FileId, range: Range<usize>) -> Self {
-        Self { file, start: range.start as u32, end: range.end as u32 }
+        Self {
+            file,
+            start: range.start as u32,
+            end: range.end as u32,
+        }
     }
 }
 
@@ -47,7 +51,10 @@ pub struct Sources(Vec<Source>);
 impl Sources {
     /// Adds a file and names it.
     pub fn add(&mut self, name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> FileId {
-        self.0.push(Source { name: name.into(), text: text.into() });
+        self.0.push(Source {
+            name: name.into(),
+            text: text.into(),
+        });
         FileId(self.0.len() as u32 - 1)
     }
 
@@ -137,11 +144,19 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// A diagnostic with one place.
-    pub fn new(code: &'static Code, message: impl Into<String>, span: Span, label: impl Into<String>) -> Self {
+    pub fn new(
+        code: &'static Code,
+        message: impl Into<String>,
+        span: Span,
+        label: impl Into<String>,
+    ) -> Self {
         Self {
             code,
             message: message.into(),
-            primary: Label { span, text: label.into() },
+            primary: Label {
+                span,
+                text: label.into(),
+            },
             related: Vec::new(),
             help: None,
             fixes: Vec::new(),
@@ -158,14 +173,20 @@ impl Diagnostic {
     /// Adds another place.
     #[must_use]
     pub fn also(mut self, span: Span, label: impl Into<String>) -> Self {
-        self.related.push(Label { span, text: label.into() });
+        self.related.push(Label {
+            span,
+            text: label.into(),
+        });
         self
     }
 
     /// Adds an edit that would cure it.
     #[must_use]
     pub fn fix(mut self, title: impl Into<String>, span: Span, text: impl Into<String>) -> Self {
-        self.fixes.push(Fix { title: title.into(), edits: vec![(span, text.into())] });
+        self.fixes.push(Fix {
+            title: title.into(),
+            edits: vec![(span, text.into())],
+        });
         self
     }
 }
@@ -194,7 +215,10 @@ impl Diagnostics {
 
     /// How many are errors.
     pub fn errors(&self) -> usize {
-        self.found.iter().filter(|found| found.code.severity == Severity::Error).count()
+        self.found
+            .iter()
+            .filter(|found| found.code.severity == Severity::Error)
+            .count()
     }
 
     /// How many are warnings.
@@ -205,7 +229,8 @@ impl Diagnostics {
     /// All of them by file, then place; the same finding once.
     #[must_use]
     pub fn sorted(mut self) -> Self {
-        self.found.sort_by_key(|found| (found.primary.span, found.code.id));
+        self.found
+            .sort_by_key(|found| (found.primary.span, found.code.id));
         self.found.dedup();
         self
     }

@@ -3,6 +3,7 @@
 pub mod option;
 pub mod pattern;
 pub mod route_table;
+pub mod settings;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,7 +56,7 @@ pub struct Place {
 }
 
 /// What an endpoint does.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub enum Action {
     /// Runs a handler in an environment.
     Script {

@@ -3,5 +3,17 @@
 //! `text → scan (limits, chunks) → parse each chunk → structure by schema → typed access through [`Reader`]`.
 //! Nothing here reads a file or knows what a node means.
 
+mod lex;
+mod literal;
+mod scan;
+mod structure;
+mod syntax;
+mod tree;
+mod values;
+
+pub mod document;
+pub mod format;
 pub mod reader;
 pub mod scalar;
+pub mod schema;
+pub mod suggest;

@@ -3,9 +3,17 @@
 //! A reader only builds: the structural pass has reported unknown keys, wrong types and duplicates. What is missing or
 //! was reported comes back as `None`, and the caller goes on. `(env)`, `(file)` and `(secret)` are resolved here.
 
-use crate::diag::{Diagnostic, Span};
+use std::cell::RefCell;
 
-use super::scalar::{At, Plain, Scalar};
+use crate::diag::{Diagnostic, Diagnostics, Span, codes};
+
+use super::document::{Document, Placed};
+use super::literal;
+use super::scalar::{At, Bad, Plain, Scalar};
+use super::schema::{NodeSpec, ValueSpec};
+use super::suggest;
+use super::tree::{self, Entry, Node, Word};
+use super::values;
 
 /// Where values from outside come from; the loader implements it.
 pub trait Outside {
@@ -20,6 +28,10 @@ pub trait Outside {
     fn secret(&self, name: &str) -> Option<String>;
     /// The names of all secrets, for "did you mean".
     fn secret_names(&self) -> Vec<String>;
+    /// Whether these are all: not when a block that declares some could not be read. An unknown name is then no mistake.
+    fn secrets_complete(&self) -> bool {
+        true
+    }
 }
 
 /// A text value with the map back to its bytes in the file: for Lua and patterns.
@@ -48,68 +60,499 @@ pub struct Piece {
     pub file_len: u32,
 }
 
-/// One node, read in the light of the schema.
-pub struct Reader<'a> {
-    /// Replaced by the real thing.
-    _node: &'a (),
+/// What reading needs beside the file: where values come from, and where findings go.
+pub struct Cx<'a> {
+    outside: &'a dyn Outside,
+    sink: RefCell<Diagnostics>,
 }
 
-#[allow(unused_variables, clippy::todo, missing_docs)]
+impl<'a> Cx<'a> {
+    /// A context without findings.
+    pub fn new(outside: &'a dyn Outside) -> Self {
+        Self {
+            outside,
+            sink: RefCell::default(),
+        }
+    }
+
+    /// Adds a finding.
+    pub fn report(&self, diagnostic: Diagnostic) {
+        self.sink.borrow_mut().push(diagnostic);
+    }
+
+    /// All that was found.
+    pub fn into_found(self) -> Diagnostics {
+        self.sink.into_inner()
+    }
+}
+
+/// One node, read in the light of the schema. A property can stand for a child with one value, and is read like it.
+#[derive(Clone, Copy)]
+pub struct Reader<'a> {
+    cx: &'a Cx<'a>,
+    document: &'a Document,
+    placed: &'a Placed,
+    spec: Option<&'a NodeSpec>,
+    view: View<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum View<'a> {
+    Node(&'a Node),
+    Property(&'a Word, &'a Entry),
+}
+
+/// A value with what the schema says of it and, when it is an argument, its node.
+struct Found<'a> {
+    entry: &'a Entry,
+    spec: Option<&'a ValueSpec>,
+    node: Option<&'a Node>,
+}
+
 impl<'a> Reader<'a> {
+    /// The reader of a top-level node.
+    pub(super) fn top(
+        cx: &'a Cx<'a>,
+        document: &'a Document,
+        placed: &'a Placed,
+        node: &'a Node,
+    ) -> Self {
+        let spec = document.schema().top().get(&node.name.text);
+        Self {
+            cx,
+            document,
+            placed,
+            spec,
+            view: View::Node(node),
+        }
+    }
+
+    fn word(&self) -> &'a Word {
+        match self.view {
+            View::Node(node) => &node.name,
+            View::Property(key, _) => key,
+        }
+    }
+
+    fn node(&self) -> Option<&'a Node> {
+        match self.view {
+            View::Node(node) => Some(node),
+            View::Property(..) => None,
+        }
+    }
+
     /// The node's name, such as `endpoint`.
     pub fn name(&self) -> &'a str {
-        todo!()
+        &self.word().text
     }
+
     /// Where the name stands.
     pub fn span(&self) -> Span {
-        todo!()
+        self.at(self.word().at)
     }
+
+    /// The 1-based line of the name in its file.
+    pub fn line(&self) -> u32 {
+        self.placed.line(self.word().at.start)
+    }
+
+    /// Whether all of the node was understood, so that what is absent is truly absent. After a finding inside the node
+    /// nothing may be said about what it lacks.
+    pub fn is_complete(&self) -> bool {
+        let extent = match self.view {
+            View::Node(node) => node.extent,
+            View::Property(key, entry) => tree::At {
+                start: key.at.start,
+                end: entry.at.end,
+            },
+        };
+        !self.placed.chunk.is_faulty(extent)
+    }
+
+    fn at(&self, at: tree::At) -> Span {
+        self.placed.span(self.document.file(), at)
+    }
+
+    fn arguments(&self) -> Vec<&'a Entry> {
+        match self.view {
+            View::Node(node) => node.arguments().collect(),
+            View::Property(_, entry) => vec![entry],
+        }
+    }
+
+    fn argument(&self, n: usize) -> Option<Found<'a>> {
+        let entry = self.arguments().get(n).copied()?;
+        let spec = self
+            .spec
+            .and_then(|spec| spec.values.as_ref())
+            .map(|values| values.at(n));
+        Some(Found {
+            entry,
+            spec,
+            node: self.node(),
+        })
+    }
+
     /// Argument number `n`.
     pub fn arg<T: Scalar>(&self, n: usize) -> Option<At<T>> {
-        todo!()
+        self.read(self.argument(n)?)
     }
+
     /// All arguments.
     pub fn args<T: Scalar>(&self) -> Vec<At<T>> {
-        todo!()
+        (0..self.arguments().len())
+            .filter_map(|n| self.arg(n))
+            .collect()
     }
+
     /// A scalar setting, written as property or as child with one value.
     pub fn get<T: Scalar>(&self, key: &str) -> Option<At<T>> {
-        todo!()
+        let setting = self.setting(key)?;
+        match setting.arguments().is_empty() {
+            true => setting.bare(),
+            false => setting.arg(0),
+        }
     }
+
+    /// What a node without a value means: a switch is on.
+    fn bare<T: Scalar>(&self) -> Option<At<T>> {
+        if !self.spec.is_some_and(NodeSpec::is_switch) {
+            return None;
+        }
+        T::read(&Plain::Boolean(true)).ok().map(|it| At {
+            it,
+            span: self.span(),
+        })
+    }
+
     /// All values of every child of this name (`modules "a" "b"`), or the one property.
     pub fn list<T: Scalar>(&self, key: &str) -> Vec<At<T>> {
-        todo!()
+        match self.property(key) {
+            Some(property) => property.args(),
+            None => self.each(key).iter().flat_map(Reader::args).collect(),
+        }
     }
+
     /// A switch: `#true`, a bare child node (which means true), or absent.
     pub fn switch(&self, key: &str) -> Option<At<bool>> {
-        todo!()
+        self.get(key)
     }
-    /// The first child node of this name.
+
+    /// The setting of this name, written either way.
+    fn setting(&self, key: &str) -> Option<Reader<'a>> {
+        debug_assert!(
+            self.knows(key),
+            "the schema has no `{key}` in `{}`",
+            self.name()
+        );
+        self.property(key).or_else(|| self.nodes(key).next())
+    }
+
+    fn knows(&self, key: &str) -> bool {
+        self.spec
+            .is_none_or(|spec| self.document.schema().setting(spec, key).is_some())
+    }
+
+    fn property(&self, key: &str) -> Option<Reader<'a>> {
+        let (word, entry) = self
+            .node()?
+            .properties()
+            .find(|(word, _)| &*word.text == key)?;
+        let spec = self
+            .spec
+            .and_then(|spec| self.document.schema().setting(spec, key));
+        spec.filter(|spec| spec.is_scalar())?;
+        Some(Self {
+            spec,
+            view: View::Property(word, entry),
+            ..*self
+        })
+    }
+
+    fn nodes<'k>(&self, key: &'k str) -> impl Iterator<Item = Reader<'a>> + use<'a, 'k> {
+        let (parent, nodes) = (*self, self.node().map_or(&[][..], Node::nodes));
+        nodes
+            .iter()
+            .filter(move |node| &*node.name.text == key)
+            .map(move |node| parent.inner(node))
+    }
+
+    fn inner(&self, node: &'a Node) -> Reader<'a> {
+        let spec = self
+            .spec
+            .and_then(|spec| self.document.schema().setting(spec, &node.name.text));
+        Self {
+            spec,
+            view: View::Node(node),
+            ..*self
+        }
+    }
+
+    /// The first child node of this name; a property that stands for it too.
     pub fn child(&self, key: &str) -> Option<Reader<'a>> {
-        todo!()
+        self.setting(key)
     }
+
     /// The child nodes of this name.
     pub fn each(&self, key: &str) -> Vec<Reader<'a>> {
-        todo!()
+        self.nodes(key).collect()
     }
+
     /// All child nodes, for nodes whose children have free names (`variables`, `secrets`, `headers`).
     pub fn children(&self) -> Vec<Reader<'a>> {
-        todo!()
+        self.node()
+            .map_or(&[][..], Node::nodes)
+            .iter()
+            .map(|node| self.inner(node))
+            .collect()
     }
+
     /// A text setting with its map, for `lua`.
     pub fn text(&self, key: &str) -> Option<Text> {
-        todo!()
+        let setting = self.setting(key)?;
+        let found = setting.argument(0)?;
+        let at = found.entry.at;
+        if found.entry.note.is_some() {
+            let At { it, span } = setting.read::<String>(found)?;
+            return Some(Text {
+                value: it,
+                span,
+                lines: Vec::new(),
+                map: Vec::new(),
+            });
+        }
+        if self.placed.chunk.is_faulty(at) || !matches!(found.entry.value, Plain::Text(_)) {
+            return None;
+        }
+        let decoded = literal::decode(&self.placed.chunk.text[at.range()]).ok()?;
+        let base = self.placed.base + at.start;
+        let map: Vec<Piece> = decoded
+            .pieces
+            .iter()
+            .map(|piece| Piece {
+                file: piece.file + base,
+                ..*piece
+            })
+            .collect();
+        let lines = self.placed.lines(&decoded, at);
+        Some(Text {
+            value: decoded.value,
+            span: self.at(at),
+            lines,
+            map,
+        })
     }
+
     /// Argument `n` as written, before any format: for values of any type.
     pub fn plain(&self, n: usize) -> Option<At<Plain>> {
-        todo!()
+        self.arg(n)
     }
+
     /// Adds a diagnostic to the load's findings.
     pub fn report(&self, diagnostic: Diagnostic) {
-        todo!()
+        self.cx.report(diagnostic);
     }
+
     /// Reports that a value which has a place is not in its format, at the part of it that is wrong.
-    pub fn bad<T>(&self, value: &At<T>, bad: super::scalar::Bad) {
-        todo!()
+    pub fn bad<T>(&self, value: &At<T>, bad: Bad) {
+        let inside = value.span.start.checked_sub(self.placed.base);
+        let entry = inside.and_then(|start| match self.view {
+            View::Node(node) => entry_at(node, start),
+            View::Property(_, entry) => Some(entry),
+        });
+        match entry {
+            Some(entry) => self.not_in_format(entry, bad),
+            None => self.report(with_help(
+                Diagnostic::new(&codes::VALUE_FORMAT, bad.message, value.span, bad.label),
+                bad.help,
+            )),
+        }
     }
+
+    fn not_in_format(&self, entry: &Entry, bad: Bad) {
+        if let Some(note) = &entry.note {
+            return self.outside_value(note, entry, None);
+        }
+        let range = values::place(&self.placed.chunk.text, entry.at.range(), bad.part);
+        let span = self.at(range.into());
+        self.report(with_help(
+            Diagnostic::new(&codes::VALUE_FORMAT, bad.message, span, bad.label),
+            bad.help,
+        ));
+    }
+
+    fn read<T: Scalar>(&self, found: Found<'a>) -> Option<At<T>> {
+        let entry = found.entry;
+        if self.placed.chunk.is_faulty(entry.at) {
+            return None;
+        }
+        let span = self.at(entry.at);
+        let value = match &entry.note {
+            None => entry.value.clone(),
+            Some(note) => self.outside(note, &found)?,
+        };
+        match T::read(&value) {
+            Ok(it) => Some(At { it, span }),
+            Err(bad) => {
+                self.not_in_format(entry, bad);
+                None
+            }
+        }
+    }
+
+    /// The value that an annotated one stands for.
+    fn outside(&self, note: &Word, found: &Found<'a>) -> Option<Plain> {
+        let Plain::Text(name) = &found.entry.value else {
+            return None;
+        };
+        let text = match &*note.text {
+            "env" => self
+                .cx
+                .outside
+                .env(name)
+                .ok_or_else(|| format!("the environment variable `{name}` is not set")),
+            "file" => self.cx.outside.file(self.document.file(), name),
+            "secret" => return self.secret(name, note, found),
+            _ => return None,
+        };
+        match text {
+            Ok(text) => self.converted(&text, note, found),
+            Err(why) => self.absent(&why, found),
+        }
+    }
+
+    fn secret(&self, name: &str, note: &Word, found: &Found<'a>) -> Option<Plain> {
+        if let Some(text) = self.cx.outside.secret(name) {
+            return self.converted(&text, note, found);
+        }
+        let names = self.cx.outside.secret_names();
+        if names.iter().any(|known| known == name) {
+            return self.absent(&format!("the secret `{name}` has no value"), found);
+        }
+        if self.cx.outside.secrets_complete() {
+            let message = format!("there is no secret named `{name}`");
+            let diagnostic = Diagnostic::new(
+                &codes::NAME_UNKNOWN,
+                message,
+                self.at(found.entry.at),
+                "not declared",
+            );
+            let help = suggest::help(name, names.iter().map(String::as_str));
+            self.report(
+                diagnostic.help(
+                    help.unwrap_or_else(|| format!("declare it: secrets {{ {name} (env)… }}")),
+                ),
+            );
+        }
+        None
+    }
+
+    /// What to take when the value is not there: the default, nothing when that is allowed; else it is a mistake.
+    fn absent(&self, why: &str, found: &Found<'a>) -> Option<Plain> {
+        let beside = |key: &str| found.node.and_then(|node| node.property(key));
+        if let Some(default) = beside("default") {
+            return (!self.placed.chunk.is_faulty(default.at)).then(|| default.value.clone());
+        }
+        if beside("optional").is_some_and(|entry| entry.value == Plain::Boolean(true)) {
+            return None;
+        }
+        let diagnostic = Diagnostic::new(
+            &codes::VALUE_UNSET,
+            why,
+            self.at(found.entry.at),
+            "needed here",
+        );
+        self.report(
+            diagnostic.help(match found.entry.note.as_ref().map(|note| &*note.text) {
+                Some("env") => "set it, or write default=\"…\" beside it",
+                Some("file") => "make the file, or write default=\"…\" beside it",
+                _ => "give it a value",
+            }),
+        );
+        None
+    }
+
+    /// A text from outside as the type that its place asks for.
+    fn converted(&self, text: &str, note: &Word, found: &Found<'a>) -> Option<Plain> {
+        let Some(spec) = found.spec else {
+            return Some(Plain::Text(text.to_owned()));
+        };
+        let plain = values::from_text(text, spec.kind);
+        if values::check("", &plain, spec).is_none() {
+            return Some(plain);
+        }
+        self.outside_value(note, found.entry, Some(spec));
+        None
+    }
+
+    /// Says that a value from outside does not fit, without showing it: it may be a secret.
+    fn outside_value(&self, note: &Word, entry: &Entry, spec: Option<&ValueSpec>) {
+        let name = match &entry.value {
+            Plain::Text(name) => name.as_str(),
+            _ => "",
+        };
+        let source = match &*note.text {
+            "env" => "the environment variable",
+            "file" => "the file",
+            _ => "the secret",
+        };
+        let message = format!("{source} `{name}` does not hold what is needed here");
+        let found = Diagnostic::new(
+            &codes::VALUE_FORMAT,
+            message,
+            self.at(entry.at),
+            "its value is wrong",
+        );
+        self.report(with_help(
+            found,
+            spec.map(|spec| format!("it must be {}", values::wanted(spec))),
+        ));
+    }
+}
+
+fn with_help(diagnostic: Diagnostic, help: Option<String>) -> Diagnostic {
+    match help {
+        Some(help) => diagnostic.help(help),
+        None => diagnostic,
+    }
+}
+
+/// The value of the node, or of one inside it, that begins at a byte of the chunk.
+fn entry_at(node: &Node, start: u32) -> Option<&Entry> {
+    let own = node.entries.iter().find(|entry| entry.at.start == start);
+    own.or_else(|| node.nodes().iter().find_map(|child| entry_at(child, start)))
+}
+
+/// The place of a range of a value, in bytes of the file (`base` is where the pieces' places count from). The end is
+/// that of the last byte inside, so a label never runs into the next line's indentation.
+pub fn range_of(
+    pieces: &[Piece],
+    value: std::ops::Range<usize>,
+    base: u32,
+) -> std::ops::Range<usize> {
+    let place = |at: u32, end: bool| {
+        let after = pieces.partition_point(|piece| {
+            if end {
+                piece.value < at
+            } else {
+                piece.value <= at
+            }
+        });
+        let Some(piece) = after.checked_sub(1).map(|index| pieces[index]) else {
+            return pieces.first().map_or(0, |piece| piece.file);
+        };
+        let inside = at - piece.value;
+        match (piece.value_len == piece.file_len, end) {
+            (true, _) => piece.file + inside.min(piece.file_len),
+            (false, false) if inside < piece.value_len => piece.file,
+            (false, _) => piece.file + piece.file_len,
+        }
+    };
+    let start = place(value.start as u32, false);
+    let end = if value.end > value.start {
+        place(value.end as u32, true)
+    } else {
+        start
+    };
+    (base + start) as usize..(base + end.max(start)) as usize
 }

@@ -1,55 +1,22 @@
 //! Generations: build completely beside what runs, then swap one pointer.
 
-use std::path::Path;
+pub mod change;
+pub mod generation;
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 
 use crate::diag::{Diagnostics, Sources};
-use crate::endpoint::Endpoint;
-use crate::endpoint::route_table::RouteTable;
-use crate::environment::pool::Pool;
-use crate::logging::router::Router;
+use crate::environment::api::ProcessHost;
+use crate::runtime::generation::{Gates, Generation};
 use crate::site::Site;
-use crate::site::load::Loaded;
-
-/// One numbered running version of a site. Dropping it undoes all that building it did.
-pub struct Generation {
-    /// Its number, from 1.
-    pub number: u64,
-    /// What it serves.
-    pub site: Arc<Site>,
-    /// Which endpoint answers what.
-    pub routes: RouteTable<Arc<LiveEndpoint>>,
-    /// Every pool, in the order of the site's environments.
-    pub pools: Vec<Arc<Pool>>,
-    /// Who hears what.
-    pub router: Arc<Router>,
-    /// The logger of the server's own records.
-    pub logger: slog::Logger,
-}
-
-/// An endpoint with its live parts.
-pub struct LiveEndpoint {
-    /// The endpoint.
-    pub endpoint: Arc<Endpoint>,
-    /// The pool of its environment, when it runs a script.
-    pub pool: Option<Arc<Pool>>,
-    /// Its concurrency limit and queue.
-    pub gate: Option<Arc<EndpointGate>>,
-}
-
-/// Keeps an endpoint's `concurrency`.
-pub struct EndpointGate {
-    /// Permits to run.
-    pub running: Arc<tokio::sync::Semaphore>,
-    /// How many wait now.
-    pub waiting: std::sync::atomic::AtomicUsize,
-    /// How many may.
-    pub queue: usize,
-}
+use crate::site::load::Loader;
 
 /// Numbers of the whole process, counted from the start; what metrics will show.
 #[derive(Default)]
@@ -76,18 +43,24 @@ pub struct Runtime {
     pub current: Arc<ArcSwap<Generation>>,
     /// Numbers of the process.
     pub counters: Arc<Counters>,
+    /// What the server was started with: settings that only a restart changes are compared with it.
+    started: Arc<Site>,
+    gates: Gates,
+    process: Arc<ProcessHost>,
 }
 
 /// How a reload ended.
 pub enum ReloadOutcome {
-    /// Nothing that counts had changed.
-    Unchanged,
     /// The new generation is live.
     Activated {
         /// Its number.
         generation: u64,
-        /// What was added, changed, removed, in words.
+        /// What was added, changed, removed, in words; empty when everything is answered as before.
         changes: String,
+        /// Settings that were changed but need a restart.
+        needs_restart: Vec<&'static str>,
+        /// Warnings, and the files they point into.
+        warnings: (Diagnostics, Sources),
         /// From the start of the load to the swap.
         took: Duration,
     },
@@ -98,25 +71,76 @@ pub enum ReloadOutcome {
         /// The files they point into.
         sources: Sources,
     },
-    /// The machine refused (a file could not be opened …); the old one serves on.
+    /// The machine refused (the site file is gone, a target could not be opened …); the old one serves on.
     Failed(String),
 }
 
-#[allow(unused_variables, clippy::todo)]
+/// A reload's ending and what to watch from now on; `None` keeps watching the same.
+pub struct Reloaded {
+    /// How it ended.
+    pub outcome: ReloadOutcome,
+    /// The files that decide now.
+    pub watch: Option<BTreeSet<PathBuf>>,
+}
+
 impl Runtime {
-    /// Builds the first generation of a site loaded without error.
+    /// Builds the first generation of a site that was loaded without error.
     ///
     /// # Errors
     /// The machine refused something the site asks for.
-    pub fn start(site: Arc<Site>) -> Result<Arc<Self>, String> {
-        todo!()
+    pub fn start(site: Arc<Site>) -> io::Result<Arc<Self>> {
+        let gates = Gates::default();
+        let process = Arc::new(ProcessHost::default());
+        let first = Generation::build(1, site.clone(), None, &gates, &process)?;
+        first.activate(&process);
+        let runtime = Self {
+            current: Arc::new(ArcSwap::from_pointee(first)),
+            counters: Arc::new(Counters::default()),
+            started: site,
+            gates,
+            process,
+        };
+        Ok(Arc::new(runtime))
     }
-    /// Loads again and, when nothing is wrong, builds and swaps. Also returns what to watch from now on. Runs on the
-    /// reload thread; one at a time.
-    pub fn reload(&self, loader: &mut crate::site::load::Loader, path: &Path) -> (ReloadOutcome, std::collections::BTreeSet<std::path::PathBuf>) {
-        todo!()
+
+    /// Loads again and, when nothing is wrong, builds and swaps. Runs on the reload thread, one at a time.
+    pub fn reload(&self, loader: &mut Loader, path: &Path) -> Reloaded {
+        let began = Instant::now();
+        let loaded = match loader.load(path) {
+            Ok(loaded) => loaded,
+            Err(error) => {
+                self.counters.reloads_refused.fetch_add(1, Ordering::Relaxed);
+                let outcome = ReloadOutcome::Failed(format!("{}: {error}", path.display()));
+                return Reloaded { outcome, watch: None };
+            }
+        };
+        let outcome = match loaded.site {
+            Some(site) => self.activate(site, (loaded.diagnostics, loaded.sources), began),
+            None => ReloadOutcome::Refused { diagnostics: loaded.diagnostics, sources: loaded.sources },
+        };
+        let counter = match outcome {
+            ReloadOutcome::Activated { .. } => &self.counters.reloads,
+            _ => &self.counters.reloads_refused,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+        Reloaded { outcome, watch: Some(loaded.watch) }
+    }
+
+    fn activate(&self, site: Arc<Site>, warnings: (Diagnostics, Sources), began: Instant) -> ReloadOutcome {
+        let old = self.current.load_full();
+        let number = old.number + 1;
+        let new = match Generation::build(number, site.clone(), Some(&old), &self.gates, &self.process) {
+            Ok(new) => new,
+            Err(error) => return ReloadOutcome::Failed(error.to_string()),
+        };
+        new.activate(&self.process);
+        self.current.store(Arc::new(new));
+        ReloadOutcome::Activated {
+            generation: number,
+            changes: change::describe(&old.site, &site),
+            needs_restart: change::needs_restart(&self.started, &site),
+            warnings,
+            took: began.elapsed(),
+        }
     }
 }
-
-/// Only to keep the signature of the loader's result in one place.
-pub type LoadResult = std::io::Result<Loaded>;

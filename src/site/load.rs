@@ -1,11 +1,18 @@
-//! The one loader: start, reload and `check` use it.
+//! The one loader: start, reload and `check` use it, so that they never differ.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::diag::{Diagnostics, Sources};
+use crate::kdl::document::Parser;
 use crate::site::Site;
+use crate::site::config::Config;
+use crate::site::files::Files;
+use crate::site::outside::Values;
+use crate::site::resolve::{Resolver, resolve};
+use crate::site::scripts::ScriptCache;
 
 /// What a load found. The watch set is there even when the load failed, so that mending a broken include is enough.
 pub struct Loaded {
@@ -15,7 +22,7 @@ pub struct Loaded {
     pub diagnostics: Diagnostics,
     /// The files the diagnostics point into.
     pub sources: Sources,
-    /// Files and folders (of globs and modules) whose contents decide.
+    /// Files and folders (of globs and modules) whose contents decide, whether they exist or not.
     pub watch: BTreeSet<PathBuf>,
     /// What the summary of `check` counts.
     pub counts: Counts,
@@ -24,27 +31,74 @@ pub struct Loaded {
 /// What a site has, for the summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Files read.
+    /// Files of the site language read.
     pub files: usize,
     /// Endpoints declared.
     pub endpoints: usize,
-    /// Environments declared.
+    /// Environments declared, or the built-in one.
     pub environments: usize,
-    /// Scripts, inline and files, modules included.
+    /// Script files, modules included, and inline handlers.
     pub scripts: usize,
 }
 
 /// Loads sites, and remembers parsed chunks and compiled scripts from one load to the next.
 #[derive(Default)]
-pub struct Loader {}
+pub struct Loader {
+    /// Made at the first load: the schema takes some milliseconds.
+    parser: Option<Parser>,
+    scripts: ScriptCache,
+}
 
-#[allow(unused_variables, clippy::todo)]
 impl Loader {
-    /// Loads the site at `path`.
+    /// Loads the site at `path`. Runs no Lua, opens nothing but files to read, writes nothing.
     ///
     /// # Errors
     /// The site file itself cannot be read (not there, no right, no UTF-8).
-    pub fn load(&mut self, path: &Path) -> std::io::Result<Loaded> {
-        todo!()
+    pub fn load(&mut self, path: &Path) -> io::Result<Loaded> {
+        let mut found = Diagnostics::default();
+        let parser = match &mut self.parser {
+            Some(parser) => parser,
+            empty => empty.insert(Parser::new().map_err(io::Error::other)?),
+        };
+        parser.begin();
+        let mut files = Files::read(path, parser, &mut found)?;
+        let folders = files.documents.iter().map(|read| read.path.parent().unwrap_or(Path::new("/")).to_path_buf());
+        let broken = files.documents.iter().flat_map(|read| &read.document.broken);
+        let complete = broken.into_iter().all(|broken| broken.name != "secrets");
+        let values = Values::new(&files.folder, folders.collect(), complete);
+        let config = Config::decode(&files, &values, &mut found);
+        let resolver = Resolver {
+            config: &config,
+            files: &mut files,
+            scripts: &mut self.scripts,
+            sink: &mut found,
+            read: std::collections::BTreeMap::new(),
+        };
+        let site = resolve(resolver);
+        let counts = count(&files, &site);
+        let site = (!found.has_errors()).then(|| Arc::new(site));
+        self.scripts.prune();
+        let mut watch = std::mem::take(&mut files.watch);
+        watch.extend(values.files());
+        Ok(Loaded { site, diagnostics: found.sorted(), sources: files.sources, watch, counts })
+    }
+}
+
+fn count(files: &Files, site: &Site) -> Counts {
+    let mut scripts = BTreeSet::new();
+    for endpoint in &site.endpoints {
+        if let crate::endpoint::Action::Script { script, .. } = &endpoint.action {
+            scripts.insert(script.id);
+        }
+    }
+    for environment in &site.environments {
+        scripts.extend(environment.modules.values().map(|module| module.id));
+        scripts.extend(environment.startup.iter().map(|startup| startup.id));
+    }
+    Counts {
+        files: files.documents.len(),
+        endpoints: site.endpoints.len(),
+        environments: site.environments.len(),
+        scripts: scripts.len(),
     }
 }

@@ -12,8 +12,11 @@ pub mod base64;
 pub mod crypto;
 pub mod error;
 pub mod hex;
+pub mod json;
+pub mod later;
 pub mod password;
 pub mod re;
+pub mod respond;
 pub mod secrets;
 pub mod server;
 #[cfg(test)]
@@ -59,6 +62,11 @@ pub struct Module {
 pub const MODULES: &[Module] = &[
     base64::MODULE,
     hex::MODULE,
+    json::MODULE,
+    respond::RESPOND,
+    respond::REDIRECT,
+    respond::HTML,
+    respond::ABORT,
     url::MODULE,
     uuid::MODULE,
     re::MODULE,
@@ -67,4 +75,10 @@ pub const MODULES: &[Module] = &[
     vars::MODULE,
     secrets::MODULE,
     server::MODULE,
+    later::KV,
+    later::DB,
+    later::HTTP,
+    later::TEMPLATE,
+    later::FILE,
+    later::DEFER,
 ];

@@ -1,0 +1,1 @@
+return { moon = req.params.name }

@@ -1,0 +1,417 @@
+//! The path of a request, top to bottom: pin the generation, find what answers, check, read the body, run, answer.
+
+use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant, SystemTime};
+
+use actix_http::body::BoxBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::{self, HeaderValue};
+use actix_web::http::{Method, StatusCode};
+use actix_web::{HttpRequest, HttpResponse};
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use slog::{Logger, o};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::body::Incoming;
+use super::finish::{Reply, Underway, finish};
+use super::proxy;
+use super::static_files::{self, Served};
+use super::worker::Worker;
+use super::{answer, problem};
+use crate::endpoint::option::param;
+use crate::endpoint::route_table::Found;
+use crate::endpoint::{Action, Endpoint};
+use crate::environment::pool::{Call, Pool};
+use crate::exchange::{Head, Problem, Request, RequestId};
+use crate::logging::feature::Level;
+use crate::runtime::generation::{EndpointGate, LiveEndpoint};
+use crate::script::Script;
+
+/// How long a request waits in the queue of an endpoint that runs no script.
+const QUEUE_WAIT: Duration = Duration::from_secs(2);
+
+/// Answers a request, whatever happens.
+pub async fn handle(worker: Rc<Worker>, request: ServiceRequest) -> ServiceResponse<BoxBody> {
+    let (request, payload) = request.into_parts();
+    let mut body = Incoming::from(payload);
+    let began = Instant::now();
+    let pinned = worker.pin();
+    let client = proxy::client(&request, &pinned.generation.site.server.trusted_proxies);
+    let id = client.id.clone().unwrap_or_else(|| worker.next_id());
+    let underway = Underway {
+        worker: &worker,
+        pinned: &pinned,
+        request: &request,
+        client: &client,
+        id: &id,
+        began,
+    };
+    let mut gone = CountGone(Some(&worker));
+    let outcome = AssertUnwindSafe(reply(&underway, &mut body))
+        .catch_unwind()
+        .await;
+    let outcome = outcome.unwrap_or_else(|panic| {
+        let log = pinned
+            .generation
+            .logger
+            .new(o!("request" => id.0.to_string()));
+        Reply::own(problem::response(&problem::bug(&*panic, &log), &id))
+    });
+    let response = body.leave(&request, finish(&underway, outcome)).await;
+    gone.0 = None;
+    ServiceResponse::new(request, response)
+}
+
+/// Whether the body of a request will be read at all, as far as its head tells; what `Expect: 100-continue` asks.
+pub fn wants_body(worker: &Worker, method: &str, path: &str, announced: Option<u64>) -> bool {
+    let pinned = worker.pin();
+    match pinned.generation.routes.find(method, path) {
+        Found::Entry(live, _) => {
+            matches!(live.endpoint.action, Action::Script { .. })
+                && announced.is_none_or(|length| length <= live.endpoint.max_body)
+        }
+        _ => false,
+    }
+}
+
+/// Counts a request whose future is dropped before it has an answer.
+struct CountGone<'a>(Option<&'a Worker>);
+
+impl Drop for CountGone<'_> {
+    fn drop(&mut self) {
+        if let Some(worker) = self.0 {
+            worker.count_cancelled();
+        }
+    }
+}
+
+async fn reply<'a>(underway: &Underway<'a>, body: &mut Incoming) -> Reply<'a> {
+    let (request, id) = (underway.request, underway.id);
+    let own = |problem: Problem| Reply::own(problem::response(&problem, id));
+    if request.version() == actix_web::http::Version::HTTP_11
+        && !request.headers().contains_key(header::HOST)
+    {
+        return own(Problem::with(
+            400,
+            "an HTTP/1.1 request needs a Host header",
+        ));
+    }
+    match underway
+        .pinned
+        .generation
+        .routes
+        .find(request.method().as_str(), request.uri().path())
+    {
+        Found::Entry(live, params) => endpoint(underway, live, params, body).await,
+        Found::Malformed => own(Problem::with(
+            400,
+            "the path is not valid percent-encoded UTF-8 text",
+        )),
+        Found::Nothing => match from_folder(underway).await {
+            Some(reply) => reply,
+            None => own(Problem::new(404)),
+        },
+        Found::Method(_)
+            if reads(request)
+                && let Some(reply) = from_folder(underway).await =>
+        {
+            reply
+        }
+        Found::Method(allow) => Reply::own(not_this_method(request, &allow, id)),
+    }
+}
+
+fn reads(request: &HttpRequest) -> bool {
+    matches!(*request.method(), Method::GET | Method::HEAD)
+}
+
+/// 405, or for OPTIONS what was asked for.
+fn not_this_method(request: &HttpRequest, allow: &str, id: &RequestId) -> HttpResponse<BoxBody> {
+    let mut response = if request.method() == Method::OPTIONS {
+        HttpResponse::with_body(
+            StatusCode::NO_CONTENT,
+            BoxBody::new(actix_http::body::None::new()),
+        )
+    } else {
+        problem::response(&Problem::new(405), id)
+    };
+    if let Ok(allow) = HeaderValue::from_str(allow) {
+        response.headers_mut().insert(header::ALLOW, allow);
+    }
+    response
+}
+
+/// The answer of a static folder, when one has the path.
+async fn from_folder<'a>(underway: &Underway<'a>) -> Option<Reply<'a>> {
+    let request = underway.request;
+    let (folder, segments) = static_files::folder_of(
+        &underway.pinned.generation.site.statics,
+        request.uri().path(),
+    )?;
+    let response = match static_files::serve(request, folder, segments).await {
+        Served::Response(response) => response,
+        Served::Method => not_this_method(request, "GET, HEAD, OPTIONS", underway.id),
+        Served::Nothing => return None,
+    };
+    Some(Reply {
+        headers: &folder.headers,
+        ..Reply::own(response)
+    })
+}
+
+async fn endpoint<'a>(
+    underway: &Underway<'a>,
+    live: &'a LiveEndpoint,
+    params: Vec<(Arc<str>, String)>,
+    body: &mut Incoming,
+) -> Reply<'a> {
+    let endpoint = &*live.endpoint;
+    let mut waited = Duration::ZERO;
+    let response = match act(underway, live, params, body, &mut waited).await {
+        Ok(response) => response,
+        Err(problem) => problem::response(&problem, underway.id),
+    };
+    Reply {
+        response,
+        endpoint: Some(endpoint),
+        headers: &endpoint.headers,
+        waited,
+    }
+}
+
+async fn act(
+    underway: &Underway<'_>,
+    live: &LiveEndpoint,
+    params: Vec<(Arc<str>, String)>,
+    body: &mut Incoming,
+    waited: &mut Duration,
+) -> Result<HttpResponse<BoxBody>, Problem> {
+    let endpoint = &*live.endpoint;
+    match &endpoint.action {
+        Action::Script {
+            script,
+            environment,
+            ..
+        } => {
+            let mut request = incoming(underway, endpoint, params);
+            param::check(&endpoint.params, &mut request)?;
+            let within = underway.pinned.generation.site.server.body_timeout;
+            request.body = body
+                .read(underway.request, endpoint.max_body, within)
+                .await?;
+            let Some(pool) = &live.pool else {
+                return Err(Problem::new(500));
+            };
+            let _permit = enter(live.gate.as_ref(), pool.environment().settings.wait).await?;
+            run(
+                underway,
+                endpoint,
+                (pool, environment),
+                (script, request),
+                waited,
+            )
+            .await
+        }
+        fixed => {
+            if !endpoint.params.is_empty() {
+                param::check(&endpoint.params, &mut incoming(underway, endpoint, params))?;
+            }
+            let _permit = enter(live.gate.as_ref(), QUEUE_WAIT).await?;
+            Ok(match fixed {
+                Action::Redirect { location, status } => answer::redirect(*status, location),
+                Action::Respond {
+                    status,
+                    content_type,
+                    body: text,
+                } => answer::fixed(*status, content_type.as_deref(), text),
+                Action::Script { .. } => return Err(Problem::new(500)),
+            })
+        }
+    }
+}
+
+async fn run(
+    underway: &Underway<'_>,
+    endpoint: &Endpoint,
+    (pool, environment): (&Arc<Pool>, &str),
+    (script, request): (&Arc<Script>, Request),
+    waited: &mut Duration,
+) -> Result<HttpResponse<BoxBody>, Problem> {
+    let log = script_log(&underway.pinned.generation.logger, endpoint, underway.id);
+    let call = Call {
+        handler: script.clone(),
+        request,
+        timeout: endpoint.timeout,
+        logger: log.clone(),
+    };
+    let ran = pool.run(call).await;
+    *waited = ran.waited;
+    match ran.outcome {
+        Ok(answered) => Ok(answer::response(answered, underway.id, &log)),
+        Err(error) => Err(problem::failure(error, environment, &log)
+            .unwrap_or_else(|| problem::busy("the server stops".to_owned()))),
+    }
+}
+
+/// The request as a handler sees it, still without its body.
+fn incoming(
+    underway: &Underway<'_>,
+    endpoint: &Endpoint,
+    params: Vec<(Arc<str>, String)>,
+) -> Request {
+    Request {
+        head: Box::new(Sent(underway.request.clone())),
+        route: endpoint.pattern.text.clone(),
+        id: underway.id.clone(),
+        scheme: underway.client.scheme,
+        host: proxy::host(underway.request, underway.client),
+        ip: underway.client.ip,
+        time: SystemTime::now(),
+        params: params
+            .into_iter()
+            .map(|(name, value)| (name, crate::exchange::Typed::Text(value)))
+            .collect(),
+        query: Vec::new(),
+        headers: Vec::new(),
+        body: Bytes::new(),
+    }
+}
+
+/// Waits for a place among those of an endpoint that run at once.
+async fn enter(
+    gate: Option<&Arc<EndpointGate>>,
+    wait: Duration,
+) -> Result<Option<OwnedSemaphorePermit>, Problem> {
+    let Some(gate) = gate else {
+        return Ok(None);
+    };
+    if let Ok(permit) = gate.running.clone().try_acquire_owned() {
+        return Ok(Some(permit));
+    }
+    let full = || problem::busy("too many requests of this endpoint run already".to_owned());
+    let _place = Queued::enter(gate).ok_or_else(full)?;
+    match tokio::time::timeout(wait, gate.running.clone().acquire_owned()).await {
+        Ok(Ok(permit)) => Ok(Some(permit)),
+        Ok(Err(_)) | Err(_) => Err(full()),
+    }
+}
+
+/// A place in the queue of an endpoint, left when dropped.
+struct Queued<'a>(&'a EndpointGate);
+
+impl<'a> Queued<'a> {
+    fn enter(gate: &'a EndpointGate) -> Option<Self> {
+        let before = gate.waiting.fetch_add(1, Ordering::Relaxed);
+        let place = Self(gate);
+        (before < gate.limit.queue).then_some(place)
+    }
+}
+
+impl Drop for Queued<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The logger of one run: it names endpoint and request, and keeps the endpoint's own floor.
+fn script_log(log: &Logger, endpoint: &Endpoint, id: &RequestId) -> Logger {
+    let values =
+        o!("endpoint" => Shared(endpoint.pattern.text.clone()), "request" => Shared(id.0.clone()));
+    match endpoint.log {
+        Level::Trace => log.new(values),
+        floor => Logger::root(
+            slog::Fuse(Floor {
+                log: log.clone(),
+                floor,
+            }),
+            values,
+        ),
+    }
+}
+
+/// Passes on records from a level upward.
+struct Floor {
+    log: Logger,
+    floor: Level,
+}
+
+impl slog::Drain for Floor {
+    type Ok = ();
+    type Err = slog::Never;
+
+    fn log(
+        &self,
+        record: &slog::Record<'_>,
+        values: &slog::OwnedKVList,
+    ) -> Result<(), slog::Never> {
+        if level_of(record.level()) >= self.floor {
+            slog::Drain::log(&self.log, record, values)?;
+        }
+        Ok(())
+    }
+}
+
+fn level_of(level: slog::Level) -> Level {
+    match level {
+        slog::Level::Critical => Level::Critical,
+        slog::Level::Error => Level::Error,
+        slog::Level::Warning => Level::Warning,
+        slog::Level::Info => Level::Info,
+        slog::Level::Debug => Level::Debug,
+        slog::Level::Trace => Level::Trace,
+    }
+}
+
+/// Text that is shared rather than copied into each logger.
+struct Shared(Arc<str>);
+
+impl slog::Value for Shared {
+    fn serialize(
+        &self,
+        _: &slog::Record<'_>,
+        key: slog::Key,
+        serializer: &mut dyn slog::Serializer,
+    ) -> slog::Result {
+        serializer.emit_str(key, &self.0)
+    }
+}
+
+/// The head of a request as actix keeps it: nothing is copied until somebody asks.
+struct Sent(HttpRequest);
+
+impl Head for Sent {
+    fn method(&self) -> &str {
+        self.0.method().as_str()
+    }
+
+    fn path(&self) -> &str {
+        self.0.uri().path()
+    }
+
+    fn query(&self) -> &str {
+        self.0.uri().query().unwrap_or_default()
+    }
+
+    fn header(&self, name: &str) -> Option<&[u8]> {
+        self.0.headers().get(name).map(HeaderValue::as_bytes)
+    }
+
+    fn header_all<'a>(&'a self, name: &str, each: &mut dyn FnMut(&'a [u8])) {
+        self.0
+            .headers()
+            .get_all(name)
+            .map(HeaderValue::as_bytes)
+            .for_each(each);
+    }
+
+    fn each_header<'a>(&'a self, each: &mut dyn FnMut(&'a str, &'a [u8])) {
+        self.0
+            .headers()
+            .iter()
+            .for_each(|(name, value)| each(name.as_str(), value.as_bytes()));
+    }
+}

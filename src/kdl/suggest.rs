@@ -1,0 +1,88 @@
+//! "Did you mean": the one known word that is closest to what was written.
+
+/// The closest of `known` to `word`, when one is close enough: at most a third of the letters differ. Never the word
+/// itself.
+pub fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let written = plain(word);
+    let limit = (written.chars().count() / 3).max(1);
+    known
+        .into_iter()
+        .filter(|candidate| *candidate != word)
+        .map(|candidate| {
+            (
+                strsim::damerau_levenshtein(&written, &plain(candidate)),
+                candidate,
+            )
+        })
+        .filter(|(distance, candidate)| *distance <= limit && *distance < candidate.chars().count())
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// The help for a word that is none of `known`: the closest, or all of them when they are few.
+pub fn help<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let known: Vec<&str> = known.into_iter().collect();
+    if let Some(found) = closest(word, known.iter().copied()) {
+        return Some(format!("did you mean `{found}`?"));
+    }
+    match known.as_slice() {
+        [] => None,
+        [only] => Some(format!("there is only `{only}`")),
+        few if few.len() <= 6 => Some(format!("there are {}", list(few))),
+        _ => None,
+    }
+}
+
+/// Words in backticks with commas, and `and` before the last.
+pub fn list(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    match quoted.as_slice() {
+        [] => String::new(),
+        [only] => only.clone(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+/// A word without what people vary: case, underscores, capitals inside.
+fn plain(word: &str) -> String {
+    let mut out = String::with_capacity(word.len() + 2);
+    let mut after_small = false;
+    for c in word.chars() {
+        if c.is_uppercase() && after_small {
+            out.push('-');
+        }
+        after_small = c.is_lowercase();
+        out.extend(if c == '_' { '-' } else { c }.to_lowercase());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_of_the_hand_are_found() {
+        let known = ["max-runspaces", "timeout", "bind", "lua", "in"];
+        for (written, meant) in [
+            ("maxRunspaces", Some("max-runspaces")),
+            ("max_runspaces", Some("max-runspaces")),
+            ("tiemout", Some("timeout")),
+            ("bnd", Some("bind")),
+            ("timeout", None),
+            ("colour", None),
+            ("x", None),
+        ] {
+            assert_eq!(closest(written, known), meant, "{written}");
+        }
+    }
+
+    #[test]
+    fn few_words_are_listed() {
+        assert_eq!(
+            help("zzzz", ["a", "bcd"]).as_deref(),
+            Some("there are `a` and `bcd`")
+        );
+        assert_eq!(help("zzzz", ["a"; 7]), None);
+    }
+}

@@ -1,0 +1,171 @@
+//! One value against what the schema says of it: type, words, format, range. Used for what stands in the file, and for
+//! what was read from outside.
+
+use std::ops::Range;
+
+use crate::diag::{Code, codes};
+
+use super::format::Format;
+use super::literal;
+use super::reader::range_of;
+use super::scalar::{Bad, Plain};
+use super::schema::{Kind, ValueSpec};
+use super::suggest;
+
+/// The code of a mistake in a format.
+pub(super) fn code(format: Format) -> &'static Code {
+    match format {
+        Format::Duration => &codes::VALUE_DURATION,
+        Format::Size => &codes::VALUE_SIZE,
+        _ => &codes::VALUE_FORMAT,
+    }
+}
+
+/// What is wrong with a value, if anything is.
+pub(super) fn check(owner: &str, value: &Plain, spec: &ValueSpec) -> Option<(&'static Code, Bad)> {
+    let quantity = spec
+        .format
+        .filter(|format| matches!(format, Format::Duration | Format::Size));
+    if let Some(format) = quantity {
+        return format.check(value).err().map(|bad| (code(format), bad));
+    }
+    if !accepts(spec.kind, value) {
+        return Some((&codes::VALUE_TYPE, wrong_type(spec.kind, value)));
+    }
+    if let Some(bad) = one_of(value, &spec.one_of) {
+        return Some((&codes::VALUE_ENUM, bad));
+    }
+    if let Some(bad) = range(owner, value, spec) {
+        return Some((&codes::VALUE_RANGE, bad));
+    }
+    let format = spec.format?;
+    format.check(value).err().map(|bad| (code(format), bad))
+}
+
+fn accepts(kind: Kind, value: &Plain) -> bool {
+    match (kind, value) {
+        (_, Plain::Null) => false,
+        (Kind::Any, _)
+        | (Kind::Text, Plain::Text(_))
+        | (Kind::Integer | Kind::Number, Plain::Integer(_))
+        | (Kind::Number, Plain::Float(_))
+        | (Kind::Boolean, Plain::Boolean(_)) => true,
+        _ => false,
+    }
+}
+
+fn wrong_type(kind: Kind, value: &Plain) -> Bad {
+    let mut bad = Bad::kind(kind.name(), value);
+    bad.help = match (kind, value) {
+        (Kind::Boolean, Plain::Text(text)) if matches!(text.as_str(), "true" | "yes" | "on") => {
+            Some("KDL spells it #true, without quotes".to_owned())
+        }
+        (Kind::Boolean, Plain::Text(text)) if matches!(text.as_str(), "false" | "no" | "off") => {
+            Some("KDL spells it #false, without quotes".to_owned())
+        }
+        (Kind::Integer | Kind::Number, Plain::Text(text)) if text.parse::<f64>().is_ok() => {
+            Some(format!("write {text} without quotes"))
+        }
+        (Kind::Text, Plain::Integer(number)) => Some(format!("put it in quotes: \"{number}\"")),
+        (Kind::Text, Plain::Float(number)) => Some(format!("put it in quotes: \"{number}\"")),
+        (Kind::Text, Plain::Boolean(truth)) => Some(format!("put it in quotes: \"{truth}\"")),
+        _ => None,
+    };
+    bad
+}
+
+fn one_of(value: &Plain, words: &[String]) -> Option<Bad> {
+    if words.is_empty() {
+        return None;
+    }
+    let written = match value {
+        Plain::Text(text) => text.clone(),
+        Plain::Integer(number) => number.to_string(),
+        _ => String::new(),
+    };
+    if words.contains(&written) {
+        return None;
+    }
+    let known = || words.iter().map(String::as_str);
+    let help = suggest::help(&written, known());
+    let all: Vec<&str> = known().collect();
+    let help = help.unwrap_or_else(|| format!("it can be {}", suggest::list(&all)));
+    Some(Bad {
+        message: format!("`{written}` is not possible"),
+        label: "not one of its values".to_owned(),
+        help: Some(help),
+        part: None,
+    })
+}
+
+fn range(owner: &str, value: &Plain, spec: &ValueSpec) -> Option<Bad> {
+    let number = match value {
+        Plain::Integer(number) => *number as f64,
+        Plain::Float(number) => *number,
+        _ => return None,
+    };
+    let low = spec
+        .least
+        .filter(|least| !(number >= *least))
+        .map(|least| format!("must be at least {least}"));
+    let high = spec
+        .most
+        .filter(|most| !(number <= *most))
+        .map(|most| format!("must be at most {most}"));
+    let help = match (spec.least, spec.most) {
+        (Some(least), Some(most)) => Some(format!("`{owner}` goes from {least} to {most}")),
+        _ => None,
+    };
+    low.or(high).map(|message| Bad {
+        message,
+        label: "out of range".to_owned(),
+        help,
+        part: None,
+    })
+}
+
+/// The place in `text` of a part of the value of the literal at `literal`; all of the literal when there is no part.
+pub(super) fn place(text: &str, literal: Range<usize>, part: Option<Range<usize>>) -> Range<usize> {
+    let Some(part) = part else { return literal };
+    match literal::decode(&text[literal.clone()]) {
+        Ok(decoded) if part.end <= decoded.value.len() => {
+            let range = range_of(&decoded.pieces, part, literal.start as u32);
+            if range.is_empty() { literal } else { range }
+        }
+        _ => literal,
+    }
+}
+
+/// A text from outside as a value of the type that is asked for; text when it cannot be that.
+pub(super) fn from_text(text: &str, kind: Kind) -> Plain {
+    let trimmed = text.trim();
+    let typed = match kind {
+        Kind::Any | Kind::Text => None,
+        Kind::Integer => trimmed.parse().ok().map(Plain::Integer),
+        Kind::Number => trimmed
+            .parse()
+            .ok()
+            .map(Plain::Integer)
+            .or_else(|| trimmed.parse().ok().map(Plain::Float)),
+        Kind::Boolean => match trimmed {
+            "true" | "#true" | "1" => Some(Plain::Boolean(true)),
+            "false" | "#false" | "0" => Some(Plain::Boolean(false)),
+            _ => None,
+        },
+    };
+    typed.unwrap_or_else(|| Plain::Text(text.to_owned()))
+}
+
+/// What a value must be, as a phrase.
+pub(super) fn wanted(spec: &ValueSpec) -> String {
+    let words: Vec<&str> = spec.one_of.iter().map(String::as_str).collect();
+    match (spec.format, spec.least, spec.most) {
+        _ if !words.is_empty() => format!("one of {}", suggest::list(&words)),
+        (Some(Format::Duration), ..) => "a duration such as 30s".to_owned(),
+        (Some(Format::Size), ..) => "a size such as 1MiB".to_owned(),
+        (_, Some(least), Some(most)) => format!("{} from {least} to {most}", spec.kind.name()),
+        (_, Some(least), None) => format!("{}, at least {least}", spec.kind.name()),
+        (_, None, Some(most)) => format!("{}, at most {most}", spec.kind.name()),
+        _ => spec.kind.name().to_owned(),
+    }
+}

@@ -1,0 +1,114 @@
+//! What the files say, decoded: every node with its places, names not yet resolved. Reads only values from outside.
+
+use std::collections::BTreeMap;
+
+use crate::diag::Diagnostics;
+use crate::endpoint::settings::{EndpointSettings, GroupSettings};
+use crate::environment::declaration::EnvironmentDeclaration;
+use crate::exchange::Typed;
+use crate::kdl::document::report_duplicates;
+use crate::kdl::reader::{Cx, Reader};
+use crate::kdl::scalar::{At, Plain};
+use crate::logging::settings::LoggingSettings;
+use crate::site::files::Files;
+use crate::site::outside::Values;
+use crate::site::server::ServerSettings;
+use crate::site::statics::StaticSettings;
+
+/// A decoded site.
+#[derive(Default)]
+pub(super) struct Config {
+    pub(super) title: Option<String>,
+    pub(super) version: Option<String>,
+    pub(super) server: ServerSettings,
+    pub(super) variables: Vec<(At<String>, Option<Typed>)>,
+    pub(super) secrets: Vec<(At<String>, Option<String>)>,
+    pub(super) environments: Vec<EnvironmentDeclaration>,
+    pub(super) default_environment: Option<At<String>>,
+    pub(super) root: GroupSettings,
+    pub(super) statics: Vec<StaticSettings>,
+    pub(super) logging: LoggingSettings,
+    /// First arguments of nodes that could not be read, by node name: they count as declared.
+    pub(super) broken: BTreeMap<String, Vec<String>>,
+    /// Whether some top-level node could not be read at all, so that "there is none" proves nothing.
+    pub(super) incomplete: bool,
+}
+
+impl Config {
+    /// Decodes every file. `values` learns the secrets on the way.
+    pub(super) fn decode(files: &Files, values: &Values, sink: &mut Diagnostics) -> Self {
+        let cx = Cx::new(values);
+        let readers: Vec<Reader<'_>> = files.documents.iter().flat_map(|read| read.document.readers(&cx)).collect();
+        let mut config = Self::default();
+        config.note_broken(files);
+        for reader in readers.iter().filter(|reader| reader.name() == "secrets") {
+            config.decode_secrets(reader, values);
+        }
+        for reader in &readers {
+            config.decode_node(reader);
+        }
+        report_duplicates(files.documents.iter().map(|read| &read.document), sink);
+        sink.extend(cx.into_found().iter().cloned());
+        config
+    }
+
+    fn note_broken(&mut self, files: &Files) {
+        for broken in files.documents.iter().flat_map(|read| &read.document.broken) {
+            self.incomplete = true;
+            let names = self.broken.entry(broken.name.clone()).or_default();
+            names.extend(broken.argument.clone());
+        }
+    }
+
+    fn decode_node(&mut self, reader: &Reader<'_>) {
+        match reader.name() {
+            "site" => {
+                self.title = reader.arg(0).map(|at| at.it);
+                self.version = reader.get("version").map(|at| at.it);
+            }
+            "server" => self.server = ServerSettings::decode(reader),
+            "variables" => self.decode_variables(reader),
+            "environment" => self.environments.extend(EnvironmentDeclaration::decode(reader)),
+            "default-environment" => self.default_environment = reader.arg(0),
+            "endpoint" => self.root.endpoints.extend(EndpointSettings::decode(reader)),
+            "group" => self.root.groups.push(GroupSettings::decode(reader)),
+            "static" => self.statics.extend(StaticSettings::decode(reader)),
+            "logging" => self.logging = LoggingSettings::decode(reader),
+            "persistence" => {
+                crate::persistence::settings::decode(reader);
+            }
+            // `include` and `secrets` were read before; the structural pass has reported anything else.
+            _ => {}
+        }
+    }
+
+    fn decode_secrets(&mut self, reader: &Reader<'_>, values: &Values) {
+        for entry in reader.children() {
+            let value = entry.arg::<String>(0).map(|at| at.it);
+            values.declare(entry.name(), value.clone());
+            self.secrets.push((At { it: entry.name().to_owned(), span: entry.span() }, value));
+        }
+    }
+
+    fn decode_variables(&mut self, reader: &Reader<'_>) {
+        for entry in reader.children() {
+            let values = entry.args::<Plain>();
+            let mut typed: Vec<Typed> = values.into_iter().filter_map(|at| typed(at.it)).collect();
+            let value = if typed.len() == 1 { typed.pop() } else { Some(Typed::Many(typed)) };
+            self.variables.push((At { it: entry.name().to_owned(), span: entry.span() }, value));
+        }
+    }
+}
+
+/// A plain value as scripts see it; `#null` is no value.
+fn typed(plain: Plain) -> Option<Typed> {
+    match plain {
+        Plain::Text(text) => Some(Typed::Text(text)),
+        Plain::Integer(number) => {
+            Some(i64::try_from(number).map_or(Typed::Number(number as f64), Typed::Integer))
+        }
+        Plain::Float(number) => Some(Typed::Number(number)),
+        Plain::Boolean(flag) => Some(Typed::Boolean(flag)),
+        Plain::Null => None,
+    }
+}

@@ -1,0 +1,97 @@
+//! Values from outside the site file: environment variables, files and secrets.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::diag::FileId;
+use crate::kdl::reader::Outside;
+
+/// Where `(env)`, `(file)` and `(secret)` get their values.
+pub(super) struct Values {
+    /// The folder of each file, by its id; the site's own for files not listed.
+    folders: Vec<PathBuf>,
+    /// The folder of the site.
+    folder: PathBuf,
+    /// Secrets by name; `None` for an optional one that is absent.
+    secrets: RefCell<BTreeMap<String, Option<String>>>,
+    /// Whether every `secrets` block could be read.
+    complete: bool,
+    /// Files that were read, or would have been.
+    read: RefCell<BTreeSet<PathBuf>>,
+}
+
+impl Values {
+    /// Values for nodes that are read before `secrets` is.
+    pub(super) fn without_secrets(folder: &Path) -> Self {
+        Self {
+            folders: Vec::new(),
+            folder: folder.to_path_buf(),
+            secrets: RefCell::default(),
+            complete: true,
+            read: RefCell::default(),
+        }
+    }
+
+    /// Values for a site whose files lie in these folders, in the order of their ids. `complete` is false when a block
+    /// of secrets could not be read.
+    pub(super) fn new(folder: &Path, folders: Vec<PathBuf>, complete: bool) -> Self {
+        Self { folders, complete, ..Self::without_secrets(folder) }
+    }
+
+    /// Adds a secret that later values may name.
+    pub(super) fn declare(&self, name: &str, value: Option<String>) {
+        self.secrets.borrow_mut().insert(name.to_owned(), value);
+    }
+
+    /// The files whose contents became values.
+    pub(super) fn files(&self) -> BTreeSet<PathBuf> {
+        self.read.borrow().clone()
+    }
+}
+
+impl Outside for Values {
+    fn env(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
+    fn file(&self, from: FileId, path: &str) -> Result<String, String> {
+        let folder = self.folders.get(from.0 as usize).unwrap_or(&self.folder);
+        let path = folder.join(path);
+        self.read.borrow_mut().insert(path.clone());
+        let mut text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        if text.ends_with('\n') {
+            text.pop();
+            text.truncate(text.strip_suffix('\r').map_or(text.len(), str::len));
+        }
+        Ok(text)
+    }
+
+    fn secret(&self, name: &str) -> Option<String> {
+        self.secrets.borrow().get(name).cloned().flatten()
+    }
+
+    fn secrets_complete(&self) -> bool {
+        self.complete
+    }
+
+    fn secret_names(&self) -> Vec<String> {
+        self.secrets.borrow().keys().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_trailing_newline_is_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let values = Values::without_secrets(folder.path());
+        for (written, read) in [("a", "a"), ("a\n", "a"), ("a\n\n", "a\n"), ("a\r\n", "a"), ("", "")] {
+            std::fs::write(folder.path().join("f"), written).unwrap();
+            assert_eq!(values.file(FileId(0), "f").unwrap(), read, "{written:?}");
+        }
+        assert!(values.file(FileId(0), "absent").unwrap_err().contains("absent"));
+    }
+}

@@ -1,0 +1,167 @@
+//! The rules across nodes: one function for each, and [`resolve`], which makes a site of a decoded one.
+//!
+//! Every rule reports what it finds and goes on; a site comes out only when nothing was wrong.
+
+mod endpoints;
+mod environments;
+mod names;
+mod routes;
+mod statics;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::diag::{Diagnostic, Diagnostics, Span, codes};
+use crate::exchange::Typed;
+use crate::script::{LineMap, Script};
+use crate::site::Site;
+use crate::site::config::Config;
+use crate::site::files::{FileText, Files};
+use crate::site::scripts::{ScriptCache, syntax_diagnostic};
+use crate::site::server::Bind;
+
+/// What the rules share: the decoded site, the files, and where findings go.
+pub(super) struct Resolver<'a> {
+    pub(super) config: &'a Config,
+    pub(super) files: &'a mut Files,
+    pub(super) scripts: &'a mut ScriptCache,
+    pub(super) sink: &'a mut Diagnostics,
+    /// Script files of this load by path, so that one file named twice is read once; `None` was reported.
+    pub(super) read: BTreeMap<std::path::PathBuf, Option<Arc<Script>>>,
+}
+
+/// Makes a site of a decoded one. What comes back is of use only when the sink holds no error.
+pub(super) fn resolve(mut resolver: Resolver<'_>) -> Site {
+    let config = resolver.config;
+    let variables = names::variables(&mut resolver);
+    let secrets = names::secrets(&mut resolver);
+    let environments = environments::resolve(&mut resolver, &variables, &secrets);
+    let endpoints = endpoints::resolve(&mut resolver, &environments);
+    let statics = statics::resolve(&mut resolver);
+    routes::conflicts(&mut resolver, &endpoints, &statics);
+    environments::unused(&mut resolver, &environments, &endpoints);
+    binds(&mut resolver);
+    something(&mut resolver);
+    let environments = environments::finish(&mut resolver, environments, &endpoints);
+    let mut server = config.server.clone();
+    for bind in &mut server.binds {
+        if let Bind::Unix(path) = &mut bind.it {
+            *path = resolver.files.beside(bind.span.file, &path.display().to_string());
+        }
+    }
+    Site {
+        title: config.title.clone(),
+        version: config.version.clone(),
+        folder: resolver.files.folder.clone(),
+        server,
+        environments,
+        endpoints: endpoints.into_iter().map(|resolved| resolved.endpoint).collect(),
+        statics: statics.into_iter().map(|resolved| Arc::new(resolved.folder)).collect(),
+        logging: config.logging.clone(),
+        secret_values: secrets.into_values().collect(),
+    }
+}
+
+impl Resolver<'_> {
+    /// Reports an error or warning.
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) {
+        self.sink.push(diagnostic);
+    }
+
+    /// Whether a node of this kind with this name stands in a block that could not be read.
+    pub(super) fn is_broken(&self, node: &str, name: &str) -> bool {
+        self.config.broken.get(node).is_some_and(|names| names.iter().any(|broken| broken == name))
+    }
+
+    /// The compiled script of a file that the site names at `span`.
+    pub(super) fn script_file(&mut self, span: Span, relative: &str) -> Option<Arc<Script>> {
+        let path = self.files.beside(span.file, relative);
+        if let Some(known) = self.read.get(&path) {
+            return known.clone();
+        }
+        let script = match self.files.text(&path) {
+            FileText::Text(text) => self.compile_file(&path, text),
+            FileText::Missing => {
+                self.report(missing_script(&path, span, relative));
+                // Each place that names a missing file is a mistake of its own, so this is not remembered.
+                return None;
+            }
+            FileText::Unreadable(why) => {
+                let found = Diagnostic::new(&codes::SCRIPT_UNREADABLE, "this script cannot be read", span, why);
+                self.report(found.help(format!("it is {}", path.display())));
+                None
+            }
+        };
+        self.read.insert(path, script.clone());
+        script
+    }
+
+    /// Compiles the text of a script file; a syntax error is told at its line there.
+    pub(super) fn compile_file(&mut self, path: &std::path::Path, text: Arc<str>) -> Option<Arc<Script>> {
+        let origin = self.files.inside(path);
+        match self.scripts.intern(&origin, text.clone(), LineMap::default()) {
+            Ok(script) => Some(script),
+            Err(error) => {
+                let file = self.files.sources.add(self.files.shown(path), text.clone());
+                let found = syntax_diagnostic(&text, &error, |range| Span::new(file, range));
+                self.report(found);
+                None
+            }
+        }
+    }
+}
+
+/// A script that is not there, with the nearest name of its folder.
+fn missing_script(path: &std::path::Path, span: Span, relative: &str) -> Diagnostic {
+    let wanted = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let entries = path.parent().and_then(|folder| std::fs::read_dir(folder).ok());
+    let names: Vec<String> = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| name.ends_with(".lua") || name.ends_with(".luau"))
+        .collect();
+    let near = names::nearest(&wanted, names.iter().map(String::as_str));
+    let help = match near {
+        Some(near) => format!("did you mean `{}`? (looked for {})", relative.replace(&wanted, near), path.display()),
+        None => format!("looked for {}", path.display()),
+    };
+    Diagnostic::new(&codes::SCRIPT_MISSING, format!("there is no file `{relative}`"), span, "named here").help(help)
+}
+
+/// Two listeners cannot share an address.
+fn binds(resolver: &mut Resolver<'_>) {
+    let binds = &resolver.config.server.binds;
+    let system_chooses = |bind: &Bind| matches!(bind, Bind::Tcp(address) if address.port() == 0);
+    let twice: Vec<_> = binds
+        .iter()
+        .enumerate()
+        .filter(|(_, at)| !system_chooses(&at.it))
+        .filter_map(|(index, at)| binds[..index].iter().find(|earlier| earlier.it == at.it).map(|first| (at, first)))
+        .map(|(at, first)| {
+            Diagnostic::new(&codes::SERVER_BIND_TWICE, "one address is listened on twice", at.span, "again here")
+                .also(first.span, "given here first")
+                .help("remove one of them")
+        })
+        .collect();
+    resolver.sink.extend(twice);
+}
+
+/// A site that answers nothing is surely not meant.
+fn something(resolver: &mut Resolver<'_>) {
+    let nothing = |group: &crate::endpoint::settings::GroupSettings| group.endpoints.is_empty() && group.groups.is_empty();
+    let config = resolver.config;
+    if config.incomplete || !nothing(&config.root) || !config.statics.is_empty() {
+        return;
+    }
+    let file = resolver.files.documents[0].id;
+    let help = "add an endpoint:  endpoint GET \"/hello\" { lua \"return 'hello'\"; }";
+    let span = Span { file, start: 0, end: 0 };
+    resolver.report(Diagnostic::new(&codes::SITE_EMPTY, "this site answers nothing", span, "no endpoint, no static folder").help(help));
+}
+
+/// The values that an environment sees, by their Lua name.
+pub(super) type Variables = BTreeMap<String, Typed>;
+/// The secrets that an environment sees, by their Lua name.
+pub(super) type Secrets = BTreeMap<String, String>;
