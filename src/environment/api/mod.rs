@@ -16,7 +16,6 @@ pub mod hex;
 pub mod json;
 pub mod later;
 pub mod password;
-pub mod pattern;
 pub mod re;
 pub mod require;
 pub mod respond;
@@ -48,7 +47,7 @@ pub struct ProcessHost {
     /// What computes password hashes.
     pub passwords: password::Passwords,
     /// The regular expressions used last.
-    pub patterns: pattern::Patterns,
+    pub patterns: re::pattern::Patterns,
     /// What `time.mono` counts from.
     pub beginning: time::Beginning,
 }
