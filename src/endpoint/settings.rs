@@ -23,6 +23,8 @@ pub struct EndpointSettings {
     pub params: Vec<Param>,
     /// One line of documentation.
     pub summary: Option<String>,
+    /// Whether all of the node was understood, so that what is absent is truly absent.
+    pub complete: bool,
 }
 
 /// A `group` node, or the whole site: a prefix, options, and what stands in it.
@@ -90,6 +92,7 @@ impl EndpointSettings {
             options: Options::decode(reader),
             params: reader.each("param").iter().filter_map(Param::decode).collect(),
             summary: reader.get("summary").map(|at| at.it),
+            complete: reader.is_complete(),
         })
     }
 }

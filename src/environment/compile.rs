@@ -29,14 +29,15 @@ pub fn compile(text: &str) -> Result<Vec<u8>, SyntaxError> {
     compiler.compile(source).map_err(|error| told(&error))
 }
 
-/// Luau tells `:LINE: text` or, through mlua, `syntax error: NAME:LINE: text`.
+/// Luau tells `LINE: text`, `:LINE: text` or, through mlua, `syntax error: NAME:LINE: text`.
 fn told(error: &mlua::Error) -> SyntaxError {
     let whole = match error {
         mlua::Error::SyntaxError { message, .. } => message.clone(),
         other => other.to_string(),
     };
-    let parsed = whole.match_indices(':').find_map(|(at, _)| {
-        let rest = &whole[at + 1..];
+    let mut places = std::iter::once(0).chain(whole.match_indices(':').map(|(at, _)| at + 1));
+    let parsed = places.find_map(|at| {
+        let rest = &whole[at..];
         let digits = rest.find(|char: char| !char.is_ascii_digit())?;
         let line = rest[..digits].parse().ok()?;
         let message = rest[digits..].strip_prefix(':')?.trim_start();

@@ -25,6 +25,8 @@ pub struct EnvironmentDeclaration {
     pub modules: Vec<At<String>>,
     /// The startup script.
     pub startup: Option<At<String>>,
+    /// Whether all of the node was understood, so that what is absent has its default.
+    pub complete: bool,
 }
 
 impl EnvironmentDeclaration {
@@ -42,6 +44,7 @@ impl EnvironmentDeclaration {
             secrets: reader.list("secrets"),
             modules: reader.list("modules"),
             startup: reader.get("startup"),
+            complete: reader.is_complete(),
         })
     }
 }

@@ -7,6 +7,8 @@ pub mod declaration;
 pub mod fiber;
 pub mod gate;
 pub mod pool;
+#[cfg(test)]
+mod pool_tests;
 pub mod settings;
 pub mod waiting;
 

@@ -1,18 +1,12 @@
-//! What stands between a socket and a request: counting connections, cutting those that are too slow, answering
-//! `Expect: 100-continue` only when the body is wanted, and ending cleanly.
-//!
-//! actix limits the time of the first head of a connection, not of later ones, and lets a client that does not read
-//! its answer stay for ever. [`Connections`] closes both gaps with one coarse clock for each worker: a request pays two
-//! stores for it, no timer.
+//! What stands between a socket and a request: answering `Expect: 100-continue` only when the body is wanted, hearing
+//! when the server stops, and putting actix together.
 
-use std::cell::{Cell, RefCell};
-use std::io;
+use std::cell::Cell;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use actix_http::body::BoxBody;
@@ -25,24 +19,18 @@ use actix_web::dev::{AppConfig, ServiceRequest, ServiceResponse};
 use actix_web::http::header;
 use actix_web::rt;
 use futures_util::future::LocalBoxFuture;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
 use super::handle::{handle, wants_body};
+use super::progress::{Connection, Pace, Socket, Watched};
 use super::worker::Worker;
-use crate::runtime::{Counters, Runtime};
+use crate::runtime::Runtime;
 use crate::site::server::ServerSettings;
 
 /// How long a client that is still sending may go on after its answer, so that it can read it.
 const LINGER: Duration = Duration::from_secs(5);
-
-/// A kind of socket.
-pub trait Socket: AsyncRead + AsyncWrite + Unpin + 'static {
-    /// Prepares it and says who is at its other end; unix sockets do not know.
-    fn open(&self) -> Option<SocketAddr>;
-}
 
 impl Socket for TcpStream {
     fn open(&self) -> Option<SocketAddr> {
@@ -89,7 +77,10 @@ pub fn service<T: Socket>(
         .client_disconnect_timeout(LINGER)
         // A client that closed its side has gone, and its handler is ended; an answer that is ready is still sent.
         .h1_allow_half_closed(false)
-        .graceful_shutdown_signal(move || Stopping(stopping.clone()))
+        .graceful_shutdown_signal(move || Stopping {
+            flag: stopping.clone(),
+            has_passed: false,
+        })
         .on_connect_ext(|stream: &Watched<T>, extensions| {
             extensions.insert(stream.connection.clone());
         })
@@ -97,9 +88,13 @@ pub fn service<T: Socket>(
         .h1(app(worker.clone()));
     fn_service(move |socket: T| {
         let peer = socket.open();
-        std::future::ready(Ok((Watched::new(socket, &worker), peer)))
+        std::future::ready(Ok((watched(socket, &worker), peer)))
     })
     .and_then(http)
+}
+
+fn watched<T: Socket>(socket: T, worker: &Worker) -> Watched<T> {
+    Watched::new(socket, worker.connections(), worker.counters().clone())
 }
 
 /// Every request goes one way: actix's own routing is neither used nor paid for.
@@ -122,7 +117,7 @@ fn app(
 async fn answer(worker: Rc<Worker>, request: ServiceRequest) -> ServiceResponse<BoxBody> {
     let connection = request.conn_data::<Rc<Connection>>().cloned();
     if let Some(connection) = &connection {
-        connection.phase.set(Phase::Answering);
+        connection.begin();
     }
     let response = handle(worker, request).await;
     if let Some(connection) = connection {
@@ -131,18 +126,27 @@ async fn answer(worker: Rc<Worker>, request: ServiceRequest) -> ServiceResponse<
     response
 }
 
-/// Is ready when the server stops. Every poll of every connection asks, so it is a flag; [`Connections::stop`] wakes.
-struct Stopping(Rc<Cell<bool>>);
+/// Is ready when the server stops. Every poll of every connection asks, so it is a flag; [`super::progress::Connections::stop`] wakes.
+///
+/// It lets one more poll of its connection pass by: what a client has sent already is read then, and answered.
+struct Stopping {
+    flag: Rc<Cell<bool>>,
+    has_passed: bool,
+}
 
 impl Future for Stopping {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        if self.0.get() {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if !self.flag.get() {
+            return Poll::Pending;
         }
+        if self.has_passed {
+            return Poll::Ready(());
+        }
+        self.has_passed = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
     }
 }
 
@@ -209,215 +213,6 @@ where
                 Err(error) => error.into(),
             })
         })
-    }
-}
-
-/// A socket whose progress is watched. Dropping it takes it off the count.
-struct Watched<T> {
-    socket: T,
-    connection: Rc<Connection>,
-    counters: Arc<Counters>,
-}
-
-impl<T> Watched<T> {
-    fn new(socket: T, worker: &Worker) -> Self {
-        let counters = worker.counters().clone();
-        counters.connections.fetch_add(1, Ordering::Relaxed);
-        Self {
-            socket,
-            connection: worker.connections().add(),
-            counters,
-        }
-    }
-}
-
-impl<T> Drop for Watched<T> {
-    fn drop(&mut self) {
-        self.counters.connections.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl<T: Socket> AsyncRead for Watched<T> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        if self.connection.late.get() {
-            return Poll::Ready(Ok(()));
-        }
-        let before = buffer.filled().len();
-        let polled = Pin::new(&mut self.socket).poll_read(context, buffer);
-        if polled.is_pending() {
-            self.connection.remember(context);
-        } else if buffer.filled().len() > before {
-            self.connection.has_read();
-        }
-        polled
-    }
-}
-
-impl<T: Socket> AsyncWrite for Watched<T> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        if self.connection.late.get() {
-            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
-        }
-        let polled = Pin::new(&mut self.socket).poll_write(context, bytes);
-        if polled.is_pending() {
-            self.connection.remember(context);
-        } else {
-            self.connection.has_written();
-        }
-        polled
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_shutdown(context)
-    }
-}
-
-/// What a connection is at.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    /// Its first head is to come; actix has a timer for that.
-    First,
-    /// A request is being answered; its handler has a timeout.
-    Answering,
-    /// Its answer is on the way out, or done.
-    Waiting,
-    /// As before, and the next head has begun.
-    Head,
-}
-
-/// The progress of one connection.
-pub struct Connection {
-    phase: Cell<Phase>,
-    /// The tick of the last progress that counts.
-    since: Cell<u32>,
-    clock: Rc<Cell<u32>>,
-    late: Cell<bool>,
-    waker: RefCell<Option<Waker>>,
-}
-
-impl Connection {
-    fn wait(&self) {
-        self.phase.set(Phase::Waiting);
-        self.since.set(self.clock.get());
-    }
-
-    fn has_read(&self) {
-        if self.phase.get() == Phase::Waiting {
-            self.phase.set(Phase::Head);
-            self.since.set(self.clock.get());
-        }
-    }
-
-    fn has_written(&self) {
-        self.since.set(self.clock.get());
-    }
-
-    fn remember(&self, context: &Context<'_>) {
-        let mut waker = self.waker.borrow_mut();
-        if !waker
-            .as_ref()
-            .is_some_and(|waker| waker.will_wake(context.waker()))
-        {
-            *waker = Some(context.waker().clone());
-        }
-    }
-
-    fn cut(&self) {
-        self.late.set(true);
-        self.wake();
-    }
-
-    fn wake(&self) {
-        if let Some(waker) = self.waker.borrow_mut().take() {
-            waker.wake();
-        }
-    }
-}
-
-/// The connections of a worker.
-#[derive(Default)]
-pub struct Connections {
-    open: RefCell<Vec<Weak<Connection>>>,
-    clock: Rc<Cell<u32>>,
-    stopping: Rc<Cell<bool>>,
-}
-
-impl Connections {
-    fn add(&self) -> Rc<Connection> {
-        let connection = Rc::new(Connection {
-            phase: Cell::new(Phase::First),
-            since: Cell::new(self.clock.get()),
-            clock: self.clock.clone(),
-            late: Cell::new(false),
-            waker: RefCell::default(),
-        });
-        self.open.borrow_mut().push(Rc::downgrade(&connection));
-        connection
-    }
-
-    /// Lets every connection end: at once when it is idle, after its answer when it is not.
-    fn stop(&self) {
-        self.stopping.set(true);
-        for connection in self.open.borrow().iter().filter_map(Weak::upgrade) {
-            connection.wake();
-        }
-    }
-
-    /// Moves the clock by one tick and cuts what is late.
-    fn tick(&self, pace: &Pace) {
-        let now = self.clock.get().wrapping_add(1);
-        self.clock.set(now);
-        self.open.borrow_mut().retain(|connection| {
-            let Some(connection) = connection.upgrade() else {
-                return false;
-            };
-            let quiet = now.wrapping_sub(connection.since.get());
-            let late = match connection.phase.get() {
-                Phase::First | Phase::Answering => false,
-                Phase::Waiting => quiet > pace.idle,
-                Phase::Head => quiet > pace.head,
-            };
-            if late {
-                connection.cut();
-            }
-            true
-        });
-    }
-}
-
-/// What is late, in ticks of a worker's clock.
-struct Pace {
-    tick: Duration,
-    /// A head takes longer.
-    head: u32,
-    /// A connection makes no progress for longer: nothing is asked, or an answer is not taken.
-    idle: u32,
-}
-
-impl Pace {
-    fn of(settings: &ServerSettings) -> Self {
-        let tick =
-            (settings.header_timeout / 8).clamp(Duration::from_millis(20), Duration::from_secs(1));
-        let ticks = |time: Duration| {
-            u32::try_from(time.as_millis().div_ceil(tick.as_millis())).unwrap_or(u32::MAX)
-        };
-        Self {
-            tick,
-            head: ticks(settings.header_timeout),
-            idle: ticks(settings.header_timeout + settings.keep_alive),
-        }
     }
 }
 

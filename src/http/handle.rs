@@ -184,11 +184,7 @@ async fn act(
 ) -> Result<HttpResponse<BoxBody>, Problem> {
     let endpoint = &*live.endpoint;
     match &endpoint.action {
-        Action::Script {
-            script,
-            environment,
-            ..
-        } => {
+        Action::Script { script, .. } => {
             let mut request = incoming(underway, endpoint, params);
             param::check(&endpoint.params, &mut request)?;
             let within = underway.pinned.generation.site.server.body_timeout;
@@ -199,14 +195,7 @@ async fn act(
                 return Err(Problem::new(500));
             };
             let _permit = enter(live.gate.as_ref(), pool.environment().settings.wait).await?;
-            run(
-                underway,
-                endpoint,
-                (pool, environment),
-                (script, request),
-                waited,
-            )
-            .await
+            run(underway, endpoint, pool, (script, request), waited).await
         }
         fixed => {
             if !endpoint.params.is_empty() {
@@ -229,7 +218,7 @@ async fn act(
 async fn run(
     underway: &Underway<'_>,
     endpoint: &Endpoint,
-    (pool, environment): (&Arc<Pool>, &str),
+    pool: &Arc<Pool>,
     (script, request): (&Arc<Script>, Request),
     waited: &mut Duration,
 ) -> Result<HttpResponse<BoxBody>, Problem> {
@@ -244,7 +233,7 @@ async fn run(
     *waited = ran.waited;
     match ran.outcome {
         Ok(answered) => Ok(answer::response(answered, underway.id, &log)),
-        Err(error) => Err(problem::failure(error, environment, &log)
+        Err(error) => Err(problem::failure(error, pool.environment(), &log)
             .unwrap_or_else(|| problem::busy("the server stops".to_owned()))),
     }
 }

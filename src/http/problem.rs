@@ -6,11 +6,12 @@ use actix_http::body::BoxBody;
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderValue};
-use serde_json::{Map, Value};
+use serde::Serialize;
 use slog::Logger;
 
 use super::worker;
 use crate::environment::pool::RunError;
+use crate::environment::settings::Environment;
 use crate::exchange::{Problem, RequestId};
 
 /// The content type of every problem.
@@ -22,7 +23,15 @@ const RETRY_AFTER: u32 = 1;
 /// The HTTP answer that tells a problem.
 pub fn response(problem: &Problem, id: &RequestId) -> HttpResponse<BoxBody> {
     let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let body = serde_json::to_vec(&document(problem, status, id)).unwrap_or_default();
+    let document = Document {
+        r#type: "about:blank",
+        title: status.canonical_reason().unwrap_or("Error"),
+        status: status.as_u16(),
+        detail: problem.detail.as_deref(),
+        request_id: &id.0,
+    };
+    // Text and numbers can always be told as JSON.
+    let body = serde_json::to_vec(&document).unwrap_or_default();
     let mut response = HttpResponse::with_body(status, BoxBody::new(body));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, CONTENT_TYPE.clone());
@@ -39,19 +48,15 @@ pub fn response(problem: &Problem, id: &RequestId) -> HttpResponse<BoxBody> {
     response
 }
 
-fn document(problem: &Problem, status: StatusCode, id: &RequestId) -> Value {
-    let mut members = Map::new();
-    members.insert("type".to_owned(), "about:blank".into());
-    members.insert(
-        "title".to_owned(),
-        status.canonical_reason().unwrap_or("Error").into(),
-    );
-    members.insert("status".to_owned(), status.as_u16().into());
-    if let Some(detail) = &problem.detail {
-        members.insert("detail".to_owned(), detail.as_str().into());
-    }
-    members.insert("request_id".to_owned(), (*id.0).into());
-    Value::Object(members)
+/// The members of a problem, in the order of RFC 9457, and what moondock adds.
+#[derive(Serialize)]
+struct Document<'a> {
+    r#type: &'static str,
+    title: &'static str,
+    status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'a str>,
+    request_id: &'a str,
 }
 
 /// A problem of a status that asks the client to come back later.
@@ -64,7 +69,8 @@ pub fn busy(detail: String) -> Problem {
 
 /// What the client is told about a handler that failed; the private part goes to `log` (which names endpoint and
 /// request already). `None`: nobody is there to be told.
-pub fn failure(error: RunError, environment: &str, log: &Logger) -> Option<Problem> {
+pub fn failure(error: RunError, environment: &Environment, log: &Logger) -> Option<Problem> {
+    let (name, most) = (&*environment.name, environment.settings.max_runspaces);
     match error {
         RunError::Script { message, traceback } => {
             slog::error!(log, # "script", "handler failed"; "error" => message, "traceback" => traceback);
@@ -87,21 +93,22 @@ pub fn failure(error: RunError, environment: &str, log: &Logger) -> Option<Probl
             ))
         }
         RunError::QueueFull => {
-            slog::warn!(log, # "environment", "queue is full"; "environment" => environment);
+            slog::warn!(log, # "environment", "too many requests wait for a runspace";
+                "environment" => name, "max_runspaces" => most, "queue" => environment.settings.queue);
             Some(busy(format!(
-                "too many requests wait for environment {environment}"
+                "too many requests wait for environment {name}"
             )))
         }
         RunError::NoRunspace { waited } => {
             slog::warn!(log, # "environment", "no runspace became free in time";
-                "environment" => environment, "waited_ms" => waited.as_millis() as u64);
+                "environment" => name, "max_runspaces" => most, "waited_ms" => waited.as_millis() as u64);
             Some(busy(format!(
-                "no runspace of environment {environment} became free in time"
+                "no runspace of environment {name} became free in time"
             )))
         }
         RunError::Unhealthy { reason } => {
-            slog::error!(log, # "environment", "environment is unhealthy"; "environment" => environment, "reason" => reason);
-            Some(busy(format!("environment {environment} is unhealthy")))
+            slog::error!(log, # "environment", "environment is unhealthy"; "environment" => name, "reason" => reason);
+            Some(busy(format!("environment {name} is unhealthy")))
         }
         RunError::Cancelled => None,
     }
@@ -129,13 +136,15 @@ fn bytes(size: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::time::Duration;
 
     use actix_http::body::MessageBody as _;
 
     use super::*;
+    use crate::environment::settings::EnvironmentSettings;
 
-    fn told(problem: &Problem) -> Value {
+    fn told(problem: &Problem) -> serde_json::Value {
         let response = response(problem, &RequestId("r-1".into()));
         assert_eq!(response.headers().get("content-type"), Some(&CONTENT_TYPE));
         serde_json::from_slice(&response.into_body().try_into_bytes().unwrap()).unwrap()
@@ -143,6 +152,18 @@ mod tests {
 
     fn silent() -> Logger {
         Logger::root(slog::Discard, slog::o!())
+    }
+
+    fn batch() -> Environment {
+        Environment {
+            name: "batch".into(),
+            settings: EnvironmentSettings::default(),
+            variables: BTreeMap::new(),
+            secrets: BTreeMap::new(),
+            modules: BTreeMap::new(),
+            module_folders: Vec::new(),
+            startup: None,
+        }
     }
 
     #[test]
@@ -157,7 +178,8 @@ mod tests {
 
     #[test]
     fn a_failure_tells_the_client_nothing_private() {
-        let of = |error| failure(error, "batch", &silent());
+        let environment = batch();
+        let of = |error| failure(error, &environment, &silent());
         let script = RunError::Script {
             message: "site.kdl:3: secret".to_owned(),
             traceback: "…".to_owned(),

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use arc_swap::{ArcSwap, Cache};
 
-use super::connection::Connections;
+use super::progress::Connections;
 use crate::exchange::RequestId;
 use crate::runtime::generation::Generation;
 use crate::runtime::{Counters, Runtime};

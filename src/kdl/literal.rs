@@ -72,7 +72,7 @@ fn shape(literal: &str) -> Shape {
 /// The value of one literal: quoted in any form that the lexer accepted, or a bare word.
 pub(super) fn decode(literal: &str) -> Result<Literal, Fault> {
     let mut out = Literal::default();
-    if !literal.starts_with(['"', '#']) {
+    if !literal.trim_start_matches('#').starts_with('"') {
         out.copy(literal, 0);
         return Ok(out);
     }
@@ -257,6 +257,9 @@ fn dedent(line: &[(Unit, usize)], prefix: &[(Unit, usize)], quotes: usize) -> Re
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
+    use super::super::lex::{Lexer, Token};
     use super::*;
 
     fn value(literal: &str) -> String {
@@ -309,5 +312,82 @@ mod tests {
         let decoded = decode(escaped).expect("a text");
         assert_eq!(&escaped[decoded.range(1..3)], "\\u{e9}");
         assert_eq!(&escaped[decoded.range(3..4)], "b");
+    }
+
+    /// Pieces of what stands between quotes.
+    fn piece() -> impl Strategy<Value = &'static str> {
+        prop::sample::select(vec![
+            "a",
+            "return x",
+            " ",
+            "  ",
+            "    ",
+            "\t",
+            "\n",
+            "\n",
+            "\n    ",
+            "\r\n    ",
+            "\u{85}",
+            "\u{2028}",
+            "é",
+            "🚀",
+            "\u{a0}",
+            "\\n",
+            "\\t",
+            "\\\"",
+            "\\\\",
+            "\\s",
+            "\\u{e9}",
+            "\\u{1F680}",
+            "\\u{110000}",
+            "\\  \n   ",
+            "\\\n",
+            "\\d",
+            "{",
+            "}",
+            "//",
+            "/*",
+            "]]",
+            "'",
+            "#",
+        ])
+    }
+
+    fn literal() -> impl Strategy<Value = String> {
+        (prop::collection::vec(piece(), 0..12), 0..5_usize).prop_map(|(pieces, form)| {
+            let body = pieces.concat();
+            match form {
+                0 => format!("\"{body}\""),
+                1 => format!("#\"{body}\"#"),
+                2 => format!("\"\"\"\n{body}\n    \"\"\""),
+                3 => format!("#\"\"\"\n    {body}\n    \"\"\"#"),
+                _ => format!("##\"\"\"\r\n    {body}\r\n    \"\"\"##"),
+            }
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 4_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn values_are_those_of_the_parser_and_every_byte_has_a_place(literal in literal()) {
+            let tokens: Vec<Token> = Lexer::new(&literal, 0).collect();
+            let whole = matches!(tokens.as_slice(), [token] if token.flaw.is_none());
+            if !whole {
+                return Ok(());
+            }
+            let parsed = kdl::KdlDocument::parse_v2(&format!("n {literal}")).ok();
+            let parsed = parsed.as_ref().and_then(|document| document.get_arg("n")?.as_string());
+            let decoded = decode(&literal).ok();
+            prop_assert_eq!(decoded.as_ref().map(|decoded| decoded.value.as_str()), parsed, "{:?}", literal);
+            let Some(decoded) = decoded else { return Ok(()) };
+            for (at, c) in decoded.value.char_indices() {
+                let place = decoded.range(at..at + c.len_utf8());
+                let source = &literal[place];
+                let copied = source.chars().eq([c]);
+                let escaped = source.starts_with('\\') || c == '\n' && newline_len(source) == source.len();
+                prop_assert!(copied || escaped, "{:?} of {:?} came from {:?}", c, literal, source);
+            }
+        }
     }
 }

@@ -1,13 +1,15 @@
 //! Reading the site language. The only module that knows the kdl crate.
 //!
-//! `text → scan (limits, chunks) → parse each chunk → structure by schema → typed access through [`Reader`]`.
+//! `text → scan (limits, chunks) → parse each chunk → structure by schema → typed access through [`reader::Reader`]`.
 //! Nothing here reads a file or knows what a node means.
 
 mod grammar;
+mod habits;
 #[cfg(test)]
 mod hostile;
 mod lex;
 mod literal;
+mod outside;
 mod scan;
 mod structure;
 mod syntax;

@@ -12,7 +12,6 @@ use super::document::{Document, Placed};
 use super::literal;
 use super::scalar::{At, Bad, Plain, Scalar};
 use super::schema::{NodeSpec, ValueSpec};
-use super::suggest;
 use super::tree::{self, Entry, Node, Word};
 use super::values;
 
@@ -29,6 +28,10 @@ pub trait Outside {
     fn secret(&self, name: &str) -> Option<String>;
     /// The names of all secrets, for "did you mean".
     fn secret_names(&self) -> Vec<String>;
+    /// Whether it was told already that a secret has no value.
+    fn absence_told(&self, _name: &str) -> bool {
+        false
+    }
     /// Whether these are all: not when a block that declares some could not be read. An unknown name is then no mistake.
     fn secrets_complete(&self) -> bool {
         true
@@ -73,7 +76,7 @@ pub struct Piece {
 
 /// What reading needs beside the file: where values come from, and where findings go.
 pub struct Context<'a> {
-    outside: &'a dyn Outside,
+    pub(super) outside: &'a dyn Outside,
     sink: RefCell<Diagnostics>,
 }
 
@@ -100,24 +103,24 @@ impl<'a> Context<'a> {
 /// One node, read in the light of the schema. A property can stand for a child with one value, and is read like it.
 #[derive(Clone, Copy)]
 pub struct Reader<'a> {
-    context: &'a Context<'a>,
-    document: &'a Document,
-    placed: &'a Placed,
-    spec: Option<&'a NodeSpec>,
-    view: View<'a>,
+    pub(super) context: &'a Context<'a>,
+    pub(super) document: &'a Document,
+    pub(super) placed: &'a Placed,
+    pub(super) spec: Option<&'a NodeSpec>,
+    pub(super) view: View<'a>,
 }
 
 #[derive(Clone, Copy)]
-enum View<'a> {
+pub(super) enum View<'a> {
     Node(&'a Node),
     Property(&'a Word, &'a Entry),
 }
 
 /// A value with what the schema says of it and, when it is an argument, its node.
-struct Found<'a> {
-    entry: &'a Entry,
-    spec: Option<&'a ValueSpec>,
-    node: Option<&'a Node>,
+pub(super) struct Found<'a> {
+    pub(super) entry: &'a Entry,
+    pub(super) spec: Option<&'a ValueSpec>,
+    pub(super) node: Option<&'a Node>,
 }
 
 impl<'a> Reader<'a> {
@@ -180,7 +183,7 @@ impl<'a> Reader<'a> {
         !self.placed.chunk.is_faulty(extent)
     }
 
-    fn at(&self, at: tree::At) -> Span {
+    pub(super) fn at(&self, at: tree::At) -> Span {
         self.placed.span(self.document.file(), at)
     }
 
@@ -355,6 +358,14 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// Argument `n` when it is text in the file, even if it was reported: a name that is not right is declared still.
+    pub fn written(&self, n: usize) -> Option<&'a str> {
+        match self.arguments().get(n).map(|entry| &entry.value) {
+            Some(Plain::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
     /// Argument `n` as written, before any format: for values of any type.
     pub fn plain(&self, n: usize) -> Option<At<Plain>> {
         self.arg(n)
@@ -411,118 +422,9 @@ impl<'a> Reader<'a> {
             }
         }
     }
-
-    /// The value that an annotated one stands for.
-    fn outside(&self, note: &Word, found: &Found<'a>) -> Option<Plain> {
-        let Plain::Text(name) = &found.entry.value else {
-            return None;
-        };
-        let text = match &*note.text {
-            "env" => self
-                .context
-                .outside
-                .env(name)
-                .ok_or_else(|| format!("the environment variable `{name}` is not set")),
-            "file" => self.context.outside.file(self.document.file(), name),
-            "secret" => return self.secret(name, note, found),
-            _ => return None,
-        };
-        match text {
-            Ok(text) => self.converted(&text, note, found),
-            Err(why) => self.absent(&why, found),
-        }
-    }
-
-    fn secret(&self, name: &str, note: &Word, found: &Found<'a>) -> Option<Plain> {
-        if let Some(text) = self.context.outside.secret(name) {
-            return self.converted(&text, note, found);
-        }
-        let names = self.context.outside.secret_names();
-        if names.iter().any(|known| known == name) {
-            return self.absent(&format!("the secret `{name}` has no value"), found);
-        }
-        if self.context.outside.secrets_complete() {
-            let message = format!("there is no secret named `{name}`");
-            let diagnostic = Diagnostic::new(
-                &codes::NAME_UNKNOWN,
-                message,
-                self.at(found.entry.at),
-                "not declared",
-            );
-            let help = suggest::help(name, names.iter().map(String::as_str));
-            self.report(
-                diagnostic.help(
-                    help.unwrap_or_else(|| format!("declare it: secrets {{ {name} (env)… }}")),
-                ),
-            );
-        }
-        None
-    }
-
-    /// What to take when the value is not there: the default, nothing when that is allowed; else it is a mistake.
-    fn absent(&self, why: &str, found: &Found<'a>) -> Option<Plain> {
-        let beside = |key: &str| found.node.and_then(|node| node.property(key));
-        if let Some(default) = beside("default") {
-            return (!self.placed.chunk.is_faulty(default.at)).then(|| default.value.clone());
-        }
-        if beside("optional").is_some_and(|entry| entry.value == Plain::Boolean(true)) {
-            return None;
-        }
-        let diagnostic = Diagnostic::new(
-            &codes::VALUE_UNSET,
-            why,
-            self.at(found.entry.at),
-            "needed here",
-        );
-        self.report(
-            diagnostic.help(match found.entry.note.as_ref().map(|note| &*note.text) {
-                Some("env") => "set it, or write default=\"…\" beside it",
-                Some("file") => "make the file, or write default=\"…\" beside it",
-                _ => "give it a value",
-            }),
-        );
-        None
-    }
-
-    /// A text from outside as the type that its place asks for.
-    fn converted(&self, text: &str, note: &Word, found: &Found<'a>) -> Option<Plain> {
-        let Some(spec) = found.spec else {
-            return Some(Plain::Text(text.to_owned()));
-        };
-        let plain = values::from_text(text, spec.kind);
-        if values::check("", &plain, spec).is_none() {
-            return Some(plain);
-        }
-        self.outside_value(note, found.entry, Some(spec));
-        None
-    }
-
-    /// Says that a value from outside does not fit, without showing it: it may be a secret.
-    fn outside_value(&self, note: &Word, entry: &Entry, spec: Option<&ValueSpec>) {
-        let name = match &entry.value {
-            Plain::Text(name) => name.as_str(),
-            _ => "",
-        };
-        let source = match &*note.text {
-            "env" => "the environment variable",
-            "file" => "the file",
-            _ => "the secret",
-        };
-        let message = format!("{source} `{name}` does not hold what is needed here");
-        let found = Diagnostic::new(
-            &codes::VALUE_FORMAT,
-            message,
-            self.at(entry.at),
-            "its value is wrong",
-        );
-        self.report(with_help(
-            found,
-            spec.map(|spec| format!("it must be {}", values::wanted(spec))),
-        ));
-    }
 }
 
-fn with_help(diagnostic: Diagnostic, help: Option<String>) -> Diagnostic {
+pub(super) fn with_help(diagnostic: Diagnostic, help: Option<String>) -> Diagnostic {
     match help {
         Some(help) => diagnostic.help(help),
         None => diagnostic,

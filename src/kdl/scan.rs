@@ -93,8 +93,7 @@ pub(super) fn scan(text: &str, is_top: &dyn Fn(&str) -> bool) -> Vec<Chunk> {
 impl Scan<'_> {
     /// Scans to the end; where to go on when something was left open.
     fn run(&mut self, from: usize) -> Option<usize> {
-        let mut lexer = Lexer::new(self.text, from);
-        while let Some(token) = lexer.next() {
+        for token in Lexer::new(self.text, from) {
             if let Some(flaw) = token.flaw {
                 self.report(Issue::Flaw(flaw, token.range()));
             }
@@ -144,6 +143,9 @@ impl Scan<'_> {
         if token.kind == Kind::Semicolon && self.blocks.is_empty() {
             return self.close();
         }
+        if token.kind == Kind::Open && self.open.is_none() {
+            self.reopen();
+        }
         let start = self.open.map_or(token.start, |(start, _)| start);
         self.open = Some((start, token.end));
         match token.kind {
@@ -153,6 +155,13 @@ impl Scan<'_> {
             Kind::Continuation => self.continued = true,
             Kind::Semicolon => {}
             _ => self.word(token),
+        }
+    }
+
+    /// A `{` on a line of its own was meant for the node above: both are one chunk, and one mistake.
+    fn reopen(&mut self) {
+        if let Some(last) = self.chunks.pop_if(|chunk| chunk.issue.is_none()) {
+            self.open = Some((last.range.start, last.range.end));
         }
     }
 

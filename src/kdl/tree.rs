@@ -1,7 +1,7 @@
 //! The nodes of one chunk, free of the kdl crate: names, values and places, counted from the chunk's first byte.
 //!
 //! The parser is shown a skeleton: the chunk without comments, every text as an empty one. So it cannot be led astray by
-//! what stands inside texts, and has little to read. Values of texts are decoded from the chunk by [`literal`].
+//! what stands inside texts, and has little to read. Values of texts are decoded from the chunk by `literal`.
 
 use std::ops::Range;
 

@@ -106,11 +106,11 @@ fn range(owner: &str, value: &Plain, spec: &ValueSpec) -> Option<Bad> {
     };
     let low = spec
         .least
-        .filter(|least| !(number >= *least))
+        .filter(|least| number.is_nan() || number < *least)
         .map(|least| format!("must be at least {least}"));
     let high = spec
         .most
-        .filter(|most| !(number <= *most))
+        .filter(|most| number > *most)
         .map(|most| format!("must be at most {most}"));
     let help = match (spec.least, spec.most) {
         (Some(least), Some(most)) => Some(format!("`{owner}` goes from {least} to {most}")),

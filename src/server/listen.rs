@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::iter;
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -9,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use socket2::{Domain, Protocol, Type};
 
-use super::StartError;
-use crate::site::server::Bind;
+use super::BuildError;
+use crate::site::server::{Bind, ServerSettings};
 
 /// Connections that may wait to be accepted; the system may allow less.
 const BACKLOG: i32 = 4096;
@@ -55,30 +56,38 @@ pub(super) enum Socket {
     Unix(UnixListener),
 }
 
-/// Binds all of them or none.
-pub(super) fn bind_all(binds: &[Bind]) -> Result<Vec<Listener>, StartError> {
-    let bound = binds.iter().enumerate().map(|(number, bind)| match bind {
-        Bind::Tcp(address) => {
-            tcp(*address).map_err(|error| refused(number, &address.to_string(), &error))
-        }
-        Bind::Unix(path) => {
-            unix(path).map_err(|error| refused(number, &format!("unix:{}", path.display()), &error))
-        }
-    });
+/// Binds every address of a site, or none.
+pub(super) fn bind_all(settings: &ServerSettings) -> Result<Vec<Listener>, BuildError> {
+    let spans = settings
+        .binds
+        .iter()
+        .map(|bind| Some(bind.span))
+        .chain(iter::repeat(None));
+    let bound = settings
+        .addresses()
+        .into_iter()
+        .zip(spans)
+        .map(|(bind, span)| {
+            let (told, bound) = match &bind {
+                Bind::Tcp(address) => (address.to_string(), tcp(*address)),
+                Bind::Unix(path) => (format!("unix:{}", path.display()), unix(path)),
+            };
+            let message = |error| format!("cannot listen on {told}: {}", cause(&error));
+            bound.map_err(|error| BuildError {
+                message: message(error),
+                span,
+            })
+        });
     bound.collect()
 }
 
-fn refused(number: usize, address: &str, error: &io::Error) -> StartError {
-    let cause = match error.kind() {
+fn cause(error: &io::Error) -> String {
+    match error.kind() {
         io::ErrorKind::AddrInUse => "another program listens there already".to_owned(),
         io::ErrorKind::PermissionDenied => "this user may not listen there".to_owned(),
         io::ErrorKind::AddrNotAvailable => "this machine has no such address".to_owned(),
         io::ErrorKind::NotFound => "its folder does not exist".to_owned(),
         _ => error.to_string(),
-    };
-    StartError {
-        message: format!("cannot listen on {address}: {cause}"),
-        bind: Some(number),
     }
 }
 
@@ -129,35 +138,49 @@ fn remove_abandoned(path: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diag::{FileId, Span};
+    use crate::kdl::scalar::At;
 
-    fn any_port() -> Bind {
-        Bind::Tcp(SocketAddr::from(([127, 0, 0, 1], 0)))
+    fn span(number: usize) -> Span {
+        Span::new(FileId(0), number..number)
+    }
+
+    fn bound(binds: &[Bind]) -> Result<Vec<Listener>, BuildError> {
+        let binds = binds.iter().enumerate();
+        let binds = binds
+            .map(|(number, it)| At {
+                it: it.clone(),
+                span: span(number),
+            })
+            .collect();
+        bind_all(&ServerSettings {
+            binds,
+            ..ServerSettings::default()
+        })
     }
 
     #[test]
-    fn a_port_in_use_is_told_with_its_number() {
-        let first = bind_all(&[any_port()]).unwrap();
+    fn a_port_in_use_is_told_with_its_place() {
+        let any_port = Bind::Tcp(SocketAddr::from(([127, 0, 0, 1], 0)));
+        let first = bound(std::slice::from_ref(&any_port)).unwrap();
         let Address::Tcp(taken) = first[0].address else {
             panic!("{}", first[0].address)
         };
-        let error = bind_all(&[any_port(), Bind::Tcp(taken)]).err().unwrap();
-        assert_eq!(
-            error.message,
-            format!("cannot listen on {taken}: another program listens there already")
-        );
-        assert_eq!(error.bind, Some(1));
+        let error = bound(&[any_port, Bind::Tcp(taken)]).err().unwrap();
+        let message = format!("cannot listen on {taken}: another program listens there already");
+        assert_eq!((error.message, error.span), (message, Some(span(1))));
     }
 
     #[test]
     fn an_abandoned_unix_socket_is_taken_over_and_a_live_one_is_not() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.sock");
-        let bind = Bind::Unix(path.clone());
-        drop(bind_all(std::slice::from_ref(&bind)).unwrap());
+        let binds = [Bind::Unix(path.clone())];
+        drop(bound(&binds).unwrap());
         assert!(path.exists());
-        let live = bind_all(std::slice::from_ref(&bind)).unwrap();
+        let live = bound(&binds).unwrap();
         assert!(
-            bind_all(std::slice::from_ref(&bind))
+            bound(&binds)
                 .err()
                 .unwrap()
                 .message
@@ -165,9 +188,9 @@ mod tests {
         );
         live[0].address.forget();
         assert!(!path.exists());
-        let nowhere = Bind::Unix(folder.path().join("none/s.sock"));
+        let nowhere = [Bind::Unix(folder.path().join("none/s.sock"))];
         assert!(
-            bind_all(&[nowhere])
+            bound(&nowhere)
                 .err()
                 .unwrap()
                 .message

@@ -8,6 +8,7 @@ pub mod listen;
 pub mod reload;
 pub mod signals;
 
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,6 +23,7 @@ use tokio::sync::watch;
 
 use self::limits::Limits;
 use self::listen::{Address, Listener};
+use crate::diag::Span;
 use crate::http::connection::{self, Listening};
 use crate::runtime::Runtime;
 use crate::site::server::ServerSettings;
@@ -33,27 +35,26 @@ const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// The machine refused something that a site asks for.
 #[derive(Debug)]
-pub struct StartError {
+pub struct BuildError {
     /// What was refused and why, in one sentence.
     pub message: String,
-    /// The number of the `bind` that asked for it, when it was one; in the order of
-    /// [`ServerSettings::addresses`].
-    pub bind: Option<usize>,
+    /// Where the site asks for it, when it says so itself.
+    pub span: Option<Span>,
 }
 
-impl std::fmt::Display for StartError {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for BuildError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.message)
     }
 }
 
-impl std::error::Error for StartError {}
+impl std::error::Error for BuildError {}
 
-impl StartError {
-    fn thread(error: &io::Error) -> Self {
+impl BuildError {
+    fn new(what: &str, error: &io::Error) -> Self {
         Self {
-            message: format!("cannot start a thread: {error}"),
-            bind: None,
+            message: format!("{what}: {error}"),
+            span: None,
         }
     }
 }
@@ -73,11 +74,11 @@ impl Running {
     ///
     /// # Errors
     /// An address cannot be bound, or a thread cannot be started.
-    pub fn start(runtime: Arc<Runtime>) -> Result<Self, StartError> {
+    pub fn start(runtime: Arc<Runtime>) -> Result<Self, BuildError> {
         let site = runtime.current.load().site.clone();
         let log = runtime.current.load().logger.clone();
         let limits = Limits::of(&site.server);
-        let listeners = listen::bind_all(&site.server.addresses())?;
+        let listeners = listen::bind_all(&site.server)?;
         let addresses: Vec<Address> = listeners
             .iter()
             .map(|listener| listener.address.clone())
@@ -94,19 +95,11 @@ impl Running {
         let thread = thread::Builder::new().name("moondock-http".to_owned());
         let thread = thread
             .spawn(move || serve(workers, limits, listeners, &listening, &sender))
-            .map_err(|error| StartError::thread(&error))?;
+            .map_err(|error| BuildError::new("cannot start a thread", &error))?;
         let Ok(handle) = receiver.recv() else {
-            let failure = thread.join().map_or_else(
-                |_| "it panicked".to_owned(),
-                |ended| {
-                    ended
-                        .err()
-                        .map_or_else(String::new, |error| error.to_string())
-                },
-            );
-            return Err(StartError {
-                message: format!("the HTTP server did not start: {failure}"),
-                bind: None,
+            return Err(BuildError {
+                message: format!("the HTTP server did not start: {}", failure_of(thread)),
+                span: None,
             });
         };
         for address in &addresses {
@@ -134,13 +127,13 @@ impl Running {
 
     /// Stops: accepts nothing more, closes idle connections at once, lets requests under way finish within
     /// `shutdown-grace`, then ends. `hurry` ends it before that. Returns whether all of them finished.
-    pub async fn stop(mut self, hurry: impl Future<Output = ()>) -> bool {
+    pub async fn stop(mut self, hurry: impl Future) -> bool {
         self.handle.pause().await;
         self.stopping.send_replace(true);
         let finished = tokio::select! {
             () = self.all_closed() => true,
             () = tokio::time::sleep(self.settings.shutdown_grace) => false,
-            () = hurry => false,
+            _ = hurry => false,
         };
         self.end();
         finished
@@ -174,6 +167,15 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// Why a thread ended before its time.
+fn failure_of(thread: JoinHandle<io::Result<()>>) -> String {
+    match thread.join() {
+        Ok(Ok(())) => "it ended at once".to_owned(),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "it panicked".to_owned(),
     }
 }
 

@@ -30,6 +30,8 @@ pub(super) struct Config {
     pub(super) logging: LoggingSettings,
     /// First arguments of nodes that could not be read, by node name: they count as declared.
     pub(super) broken: BTreeMap<String, Vec<String>>,
+    /// Whether something was to be answered that could not be read.
+    pub(super) answers_unread: bool,
     /// Whether some top-level node could not be read at all, so that "there is none" proves nothing.
     pub(super) incomplete: bool,
 }
@@ -70,11 +72,25 @@ impl Config {
             }
             "server" => self.server = ServerSettings::decode(reader),
             "variables" => self.decode_variables(reader),
-            "environment" => self.environments.extend(EnvironmentDeclaration::decode(reader)),
+            "environment" => {
+                let environment = EnvironmentDeclaration::decode(reader);
+                if let (None, Some(name)) = (&environment, reader.written(0)) {
+                    self.broken.entry("environment".to_owned()).or_default().push(name.to_owned());
+                }
+                self.environments.extend(environment);
+            }
             "default-environment" => self.default_environment = reader.arg(0),
-            "endpoint" => self.root.endpoints.extend(EndpointSettings::decode(reader)),
+            "endpoint" => {
+                let endpoint = EndpointSettings::decode(reader);
+                self.answers_unread |= endpoint.is_none();
+                self.root.endpoints.extend(endpoint);
+            }
             "group" => self.root.groups.push(GroupSettings::decode(reader)),
-            "static" => self.statics.extend(StaticSettings::decode(reader)),
+            "static" => {
+                let folder = StaticSettings::decode(reader);
+                self.answers_unread |= folder.is_none();
+                self.statics.extend(folder);
+            }
             "logging" => self.logging = LoggingSettings::decode(reader),
             "persistence" => {
                 crate::persistence::settings::decode(reader);
@@ -87,7 +103,11 @@ impl Config {
     fn decode_secrets(&mut self, reader: &Reader<'_>, values: &Values) {
         for entry in reader.children() {
             let value = entry.arg::<String>(0).map(|at| at.it);
-            values.declare(entry.name(), value.clone());
+            let optional = entry.switch("optional").is_some_and(|at| at.it) && entry.is_complete();
+            match &value {
+                None if !optional => values.declare_told(entry.name()),
+                _ => values.declare(entry.name(), value.clone()),
+            }
             self.secrets.push((At { it: entry.name().to_owned(), span: entry.span() }, value));
         }
     }

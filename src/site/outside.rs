@@ -15,6 +15,8 @@ pub(super) struct Values {
     folder: PathBuf,
     /// Secrets by name; `None` for an optional one that is absent.
     secrets: RefCell<BTreeMap<String, Option<String>>>,
+    /// Secrets without a value whose absence was told where they are declared.
+    told: RefCell<BTreeSet<String>>,
     /// Whether every `secrets` block could be read.
     complete: bool,
     /// Files that were read, or would have been.
@@ -28,6 +30,7 @@ impl Values {
             folders: Vec::new(),
             folder: folder.to_path_buf(),
             secrets: RefCell::default(),
+            told: RefCell::default(),
             complete: true,
             read: RefCell::default(),
         }
@@ -42,6 +45,12 @@ impl Values {
     /// Adds a secret that later values may name.
     pub(super) fn declare(&self, name: &str, value: Option<String>) {
         self.secrets.borrow_mut().insert(name.to_owned(), value);
+    }
+
+    /// Adds a secret whose value is missing or wrong, which was told at its declaration.
+    pub(super) fn declare_told(&self, name: &str) {
+        self.declare(name, None);
+        self.told.borrow_mut().insert(name.to_owned());
     }
 
     /// The files whose contents became values.
@@ -73,6 +82,10 @@ impl Outside for Values {
 
     fn secrets_complete(&self) -> bool {
         self.complete
+    }
+
+    fn absence_told(&self, name: &str) -> bool {
+        self.told.borrow().contains(name)
     }
 
     fn secret_names(&self) -> Vec<String> {

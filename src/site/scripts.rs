@@ -68,7 +68,7 @@ fn wants_native(text: &str) -> bool {
 
 /// A syntax error as a diagnostic. `span` gives the file's place of a byte range of the text.
 pub(super) fn syntax_diagnostic(text: &str, error: &SyntaxError, span: impl Fn(Range<usize>) -> Span) -> Diagnostic {
-    let message = format!("Lua syntax error: {}", error.message);
+    let message = format!("Lua syntax error: {}", without_place(&error.message));
     let place = culprit(text, error);
     let label = if place.is_empty() { "the script ends here" } else { "here" };
     let found = Diagnostic::new(&codes::SCRIPT_SYNTAX, message, span(place), label);
@@ -76,6 +76,15 @@ pub(super) fn syntax_diagnostic(text: &str, error: &SyntaxError, span: impl Fn(R
         Some((range, word)) => found.also(span(range), format!("this `{word}` is never closed")),
         None => found,
     }
+}
+
+/// Luau's message without "at line 2" or "at column 5": these count in the script, and a label shows the place.
+fn without_place(message: &str) -> String {
+    let Some(at) = message.find("' at line ").or_else(|| message.find("' at column ")) else {
+        return message.to_owned();
+    };
+    let end = message[at..].find(')').map_or(message.len(), |end| at + end);
+    format!("{}{}", &message[..at + 1], &message[end..])
 }
 
 /// The token that the error is about. Luau tells its line and text; which of several equal tokens on the line is meant

@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use crate::harness::{files_below, repository, shown};
 
 /// Who plays the files of each folder of `tests/cases`, and how they end.
-const CASES: &[(&str, &[&str])] = &[("serve", &["md"])];
+const CASES: &[(&str, &[&str])] = &[
+    ("check", &["kdl", "txt", "lua", "bin", "html"]),
+    ("serve", &["md"]),
+];
 
 #[test]
 fn every_test_file_is_a_module() {

@@ -9,6 +9,7 @@
     reason = "a test that cannot go on has failed; clippy's exception for tests does not reach their helper functions"
 )]
 
+mod check;
 mod cli;
 mod crowd;
 mod docs;
@@ -17,4 +18,5 @@ mod forgotten;
 mod harness;
 mod layering;
 mod reload;
+mod schema;
 mod serve;

@@ -126,8 +126,11 @@ impl Scalar for WholePattern {
 }
 
 impl Param {
-    /// Reads a `param` node. `None` when it has no name (which was reported).
+    /// Reads a `param` node. `None` when something of it was not understood (which was reported).
     pub fn decode(reader: &Reader<'_>) -> Option<Self> {
+        if !reader.is_complete() {
+            return None;
+        }
         let name = reader.arg::<String>(0)?;
         let mut param = Self {
             name: name.it.as_str().into(),

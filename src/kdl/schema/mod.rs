@@ -1,7 +1,7 @@
 //! What `schemas/site.kdl-schema` says about the language: the single source of its structure.
 //!
 //! The file is a KDL Schema document with a small vocabulary; our additions carry the annotation `(moondock)`. It is
-//! compiled in, read once for each [`super::Parser`], and drives the structural pass, "did you mean" and the reference.
+//! compiled in, read once for each [`super::document::Parser`], and drives the structural pass, "did you mean" and the reference.
 
 mod load;
 
@@ -136,6 +136,22 @@ impl Schema {
     /// The top level.
     pub fn top(&self) -> &Body {
         &self.bodies[0]
+    }
+
+    /// Every block's contents, the top level first.
+    pub fn bodies(&self) -> impl Iterator<Item = &Body> {
+        self.bodies.iter()
+    }
+
+    /// Whether the option is described as a property.
+    pub fn is_property(&self, spec: &NodeSpec) -> bool {
+        let nodes = self
+            .bodies
+            .iter()
+            .flat_map(|body| body.nodes.iter().chain(body.any.as_deref()));
+        nodes
+            .flat_map(|node| &node.properties)
+            .any(|property| std::ptr::eq(property, spec))
     }
 
     /// What the node's block may hold.

@@ -103,7 +103,7 @@ fn stopping_lets_requests_finish() {
     busy.send("GET /slow", b"");
     assert_eq!(server.ask("GET /x", b"").status, 200);
     let address = server.address;
-    let stopping = thread::spawn(|| server.stop(std::future::pending()));
+    let stopping = thread::spawn(|| server.stop(std::future::pending::<()>()));
     assert!(idle.has_ended());
     let answered = busy.answer(false);
     assert_eq!(
@@ -127,4 +127,25 @@ fn a_hurried_stop_does_not_wait() {
     assert!(!server.stop(std::future::ready(())));
     assert!(began.elapsed() < Duration::from_secs(3));
     assert!(busy.has_ended());
+}
+
+#[test]
+fn what_was_sent_before_the_stop_is_answered() {
+    let server = Made::new()
+        .lua("POST", "/up", "return req.body")
+        .respond("GET", "/x", "x")
+        .start();
+    let mut wires: Vec<Wire> = (0..300).map(|_| server.connect()).collect();
+    for wire in &mut wires {
+        wire.send("GET /x", b"");
+        wire.answer(false);
+    }
+    for wire in &mut wires {
+        wire.send("POST /up", &[b'x'; 20_000]);
+    }
+    assert!(server.stop(std::future::pending::<()>()));
+    for wire in &mut wires {
+        assert_eq!(wire.answer(false).body.len(), 20_000);
+        assert!(wire.has_ended());
+    }
 }

@@ -4,6 +4,7 @@ mod answers;
 mod bodies;
 mod ending;
 mod files;
+mod swapping;
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -136,10 +137,9 @@ impl Made {
 /// An action that runs a script. Its identity is its text, as nothing else of it matters here.
 fn script(text: &str) -> Action {
     let script = Script {
-        id: ScriptId(
-            text.bytes()
-                .fold(7, |id: u64, byte| id.wrapping_mul(31).wrapping_add(u64::from(byte))),
-        ),
+        id: ScriptId(text.bytes().fold(7, |id: u64, byte| {
+            id.wrapping_mul(31).wrapping_add(u64::from(byte))
+        })),
         origin: "site.kdl".into(),
         text: text.into(),
         bytecode: compile(text).unwrap().into(),
@@ -196,7 +196,7 @@ impl Started {
         &self.running.runtime().counters
     }
 
-    fn stop(self, hurry: impl Future<Output = ()>) -> bool {
+    fn stop(self, hurry: impl Future) -> bool {
         tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()

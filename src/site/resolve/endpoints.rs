@@ -210,6 +210,9 @@ fn place(resolver: &Resolver<'_>, span: Span) -> Place {
 }
 
 fn methods(resolver: &mut Resolver<'_>, settings: &EndpointSettings) -> Option<Vec<Arc<str>>> {
+    if settings.methods.is_empty() && !settings.complete {
+        return None;
+    }
     if settings.methods.is_empty() {
         let message = "this endpoint does not say which method it answers";
         let help = format!("write a method before the path: endpoint GET \"{}\"", settings.path.it);
@@ -308,6 +311,8 @@ fn params(resolver: &mut Resolver<'_>, settings: &EndpointSettings, pattern: &Pa
 fn single_code<'s>(resolver: &mut Resolver<'_>, settings: &'s EndpointSettings) -> Option<&'s Code> {
     match settings.code.as_slice() {
         [code] => Some(code),
+        // A handler whose node was not understood is not a missing one.
+        [] if !settings.complete => None,
         [] => {
             let message = "this endpoint has nothing to run";
             let found = Diagnostic::new(&codes::ENDPOINT_NO_CODE, message, settings.span, "no handler");

@@ -102,7 +102,7 @@ fn resolve_one(
 
 fn check_limits(resolver: &mut Resolver<'_>, declaration: &EnvironmentDeclaration) {
     let (Some(min), max) = (&declaration.min_runspaces, declaration.settings.max_runspaces) else { return };
-    if min.it <= max {
+    if min.it <= max || !declaration.complete {
         return;
     }
     let message = format!("`min-runspaces` is {}, but at most {max} may exist", min.it);

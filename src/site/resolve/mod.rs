@@ -152,7 +152,8 @@ fn binds(resolver: &mut Resolver<'_>) {
 fn something(resolver: &mut Resolver<'_>) {
     let nothing = |group: &crate::endpoint::settings::GroupSettings| group.endpoints.is_empty() && group.groups.is_empty();
     let config = resolver.config;
-    if config.incomplete || !nothing(&config.root) || !config.statics.is_empty() {
+    let unread = config.incomplete || config.answers_unread;
+    if unread || !nothing(&config.root) || !config.statics.is_empty() {
         return;
     }
     let file = resolver.files.documents[0].id;
