@@ -6,7 +6,8 @@ use crate::harness::{files_below, repository, shown};
 
 /// The folders of `tests/cases` and the endings of what is played there; a folder `files` in them is what cases share.
 const CASES: &[(&str, &[&str])] = &[
-    ("check", &["kdl", "txt", "lua", "bin", "html"]),
+    ("attacks", &["json"]),
+    ("check", &["kdl", "txt"]),
     ("serve", &["md"]),
 ];
 
