@@ -15,12 +15,14 @@ pub mod error;
 pub mod hex;
 pub mod json;
 pub mod later;
+pub mod log;
 pub mod password;
 pub mod re;
 pub mod require;
 pub mod respond;
 pub mod secrets;
 pub mod server;
+pub mod sleep;
 #[cfg(test)]
 pub mod testing;
 pub mod time;
@@ -62,6 +64,8 @@ pub struct Module {
 
 /// Every module, in the order of the reference.
 pub const MODULES: &[Module] = &[
+    log::MODULE,
+    log::PRINT,
     base64::MODULE,
     hex::MODULE,
     json::MODULE,
@@ -76,6 +80,7 @@ pub const MODULES: &[Module] = &[
     time::MODULE,
     vars::MODULE,
     secrets::MODULE,
+    sleep::MODULE,
     server::MODULE,
     all::MODULE,
     require::MODULE,
