@@ -203,6 +203,11 @@ pub(super) fn let_go(number: u64) -> Option<Box<dyn Any>> {
     .flatten()
 }
 
+/// Whether a value is held under a number.
+pub(super) fn holds(number: u64) -> bool {
+    with_frame(|frame| frame.held.iter().any(|(held, _)| *held == number)).unwrap_or(false)
+}
+
 fn with_frame<R>(read: impl FnOnce(&mut Frame) -> R) -> Option<R> {
     let frame = CURRENT.get();
     // SAFETY: the current frame is valid while its fiber runs, and `read` cannot suspend with the borrow, because it

@@ -10,6 +10,7 @@ use crate::environment::settings::Environment;
 pub mod all;
 pub mod arguments;
 pub mod base64;
+pub mod cache;
 pub mod crypto;
 pub mod error;
 pub mod hex;
@@ -46,6 +47,8 @@ pub struct ProcessHost {
     pub generation: AtomicU64,
     /// The name of this node.
     pub node: String,
+    /// What scripts keep in memory.
+    pub cache: cache::Cache,
     /// What computes password hashes.
     pub passwords: password::Passwords,
     /// The regular expressions used last.
@@ -75,6 +78,7 @@ pub const MODULES: &[Module] = &[
     respond::ABORT,
     url::MODULE,
     uuid::MODULE,
+    cache::MODULE,
     re::MODULE,
     crypto::MODULE,
     time::MODULE,

@@ -83,7 +83,7 @@ pub fn answer(lua: &Lua, code: &str) -> String {
 
 fn shown(value: &Value) -> String {
     match value {
-        Value::Table(table) if table.metatable().is_none() => {
+        Value::Table(table) if table.metatable().is_none_or(|found| !found.contains_key("__tostring").unwrap()) => {
             let items: Vec<String> = table
                 .sequence_values::<Value>()
                 .map(|item| shown(&item.unwrap()))
