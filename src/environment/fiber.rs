@@ -449,18 +449,26 @@ impl<R: 'static> Drop for Fiber<R> {
 fn let_others_run(waker: &Waker) {
     PREEMPTED.with_borrow_mut(|queue| queue.push_back(waker.clone()));
     if !PUMPING.replace(true) {
-        tokio::task::spawn_local(pump());
+        tokio::task::spawn_local(pump(Pumping));
     }
 }
 
-async fn pump() {
+/// Says that a task wakes those that were preempted. Ends with the task, also when its `LocalSet` is dropped first.
+struct Pumping;
+
+impl Drop for Pumping {
+    fn drop(&mut self) {
+        PUMPING.set(false);
+    }
+}
+
+async fn pump(_pumping: Pumping) {
     loop {
         // The waker of `yield_now` is deferred until the reactor has been polled.
         tokio::task::yield_now().await;
         let Some(next) = PREEMPTED.with_borrow_mut(VecDeque::pop_front) else { break };
         next.wake();
     }
-    PUMPING.set(false);
 }
 
 /// How long a slice is at most, for what is told about it.
