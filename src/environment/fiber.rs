@@ -453,12 +453,14 @@ fn let_others_run(waker: &Waker) {
     }
 }
 
-/// Says that a task wakes those that were preempted. Ends with the task, also when its `LocalSet` is dropped first.
+/// Says that a pump is at work; gone with it, also when its `LocalSet` ends.
 struct Pumping;
 
 impl Drop for Pumping {
     fn drop(&mut self) {
         PUMPING.set(false);
+        // Taken out first: a waker may be all that keeps a task, and its handler unwinds when it is dropped.
+        drop(PREEMPTED.take());
     }
 }
 
@@ -473,3 +475,28 @@ async fn pump(_pumping: Pumping) {
 
 /// How long a slice is at most, for what is told about it.
 pub(super) const SLICE: Duration = Duration::from_millis(1);
+
+/// Runs `work` as if inside of a handler that was called like this. Nothing in it can wait.
+#[cfg(test)]
+pub(super) fn with_test_call<R>(
+    call: Rc<CallContext>,
+    work: impl FnOnce() -> R,
+) -> (R, Option<Stop>) {
+    let mut frame = Frame {
+        yielder: ptr::null(),
+        waker: ptr::null(),
+        limits: Limits {
+            deadline: Instant::now() + Duration::from_secs(60),
+            memory: 1 << 30,
+        },
+        stop: None,
+        place: None,
+        preemptions: 0,
+        call: Some(call),
+        kept: None,
+    };
+    let outer = CURRENT.replace(&mut frame);
+    let result = work();
+    CURRENT.set(outer);
+    (result, frame.stop)
+}

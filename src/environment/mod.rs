@@ -7,15 +7,20 @@ pub mod declaration;
 pub mod fiber;
 pub mod gate;
 pub mod pool;
-#[cfg(test)]
-mod pool_tests;
 pub mod settings;
 pub mod waiting;
 
 mod answer;
 mod chunks;
+mod form;
+mod headers;
+mod json_read;
+mod json_write;
 mod places;
 mod request;
 mod runspace;
 mod sandbox;
 mod ticker;
+
+#[cfg(test)]
+mod pool_tests;

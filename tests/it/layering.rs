@@ -112,8 +112,8 @@ const FENCES: &[(&str, &[&str])] = &[
     ("mimalloc", &["main.rs"]),
 ];
 
-/// The only files with `unsafe` in them: the handler's native stack, the raw value walks, the worker's start.
-const UNSAFE: &[&str] = &[];
+/// The only files with `unsafe` in them: the handler's native stack, and the ticker that interrupts it.
+const UNSAFE: &[&str] = &["environment/fiber.rs", "environment/ticker.rs"];
 
 /// Names that say nothing and attract everything.
 const EMPTY_NAMES: &[&str] = &[

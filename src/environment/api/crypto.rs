@@ -52,8 +52,11 @@ const ALGORITHMS: [(&str, Algorithm); 6] = [
     ("md5", algorithm!(Md5)),
 ];
 
+/// Writes bytes as text.
+type Encode = fn(&[u8]) -> Vec<u8>;
+
 /// How bytes are written.
-const ENCODINGS: [(&str, fn(&[u8]) -> Vec<u8>); 4] = [
+const ENCODINGS: [(&str, Encode); 4] = [
     ("hex", |bytes| hex::encode(bytes).into_bytes()),
     ("base64", |bytes| base64::PLAIN.encode(bytes).into_bytes()),
     ("base64url", |bytes| base64::URL.encode(bytes).into_bytes()),

@@ -13,10 +13,12 @@ pub mod base64;
 pub mod crypto;
 pub mod error;
 pub mod hex;
+pub mod json;
+pub mod later;
 pub mod password;
-pub mod pattern;
 pub mod re;
 pub mod require;
+pub mod respond;
 pub mod secrets;
 pub mod server;
 #[cfg(test)]
@@ -45,7 +47,7 @@ pub struct ProcessHost {
     /// What computes password hashes.
     pub passwords: password::Passwords,
     /// The regular expressions used last.
-    pub patterns: pattern::Patterns,
+    pub patterns: re::pattern::Patterns,
     /// What `time.mono` counts from.
     pub beginning: time::Beginning,
 }
@@ -62,6 +64,11 @@ pub struct Module {
 pub const MODULES: &[Module] = &[
     base64::MODULE,
     hex::MODULE,
+    json::MODULE,
+    respond::RESPOND,
+    respond::REDIRECT,
+    respond::HTML,
+    respond::ABORT,
     url::MODULE,
     uuid::MODULE,
     re::MODULE,
@@ -73,4 +80,10 @@ pub const MODULES: &[Module] = &[
     all::MODULE,
     require::MODULE,
     require::PACKAGE,
+    later::KV,
+    later::DB,
+    later::HTTP,
+    later::TEMPLATE,
+    later::FILE,
+    later::DEFER,
 ];

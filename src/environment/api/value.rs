@@ -242,7 +242,9 @@ impl Data {
                 for (index, item) in items.iter().enumerate() {
                     table.raw_set(index + 1, item.to_lua(lua)?)?;
                 }
-                table.set_metatable(Some(array_metatable(lua)?))?;
+                if items.is_empty() {
+                    table.set_metatable(Some(array_metatable(lua)?))?;
+                }
                 Value::Table(table)
             }
             Self::Object(fields) => {

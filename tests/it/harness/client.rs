@@ -174,7 +174,8 @@ fn parse_head(head: &str) -> io::Result<Answer> {
     let mut lines = head.trim_end().split("\r\n");
     let line = lines.next().unwrap_or_default().to_string();
     let status = line
-        .strip_prefix("HTTP/1.1 ")
+        .strip_prefix("HTTP/1.")
+        .and_then(|rest| rest.get(2..))
         .and_then(|rest| rest.get(..3))
         .and_then(|code| code.parse().ok());
     let status = status.ok_or_else(|| bad(format!("status line {line:?}")))?;

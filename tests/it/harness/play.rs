@@ -147,6 +147,7 @@ impl<'f> Stage<'f> {
             }
             if !self.saved || Instant::now() > give_up {
                 found.into_iter().for_each(|what| self.fail(what));
+                self.broken = self.saved;
                 return;
             }
             self.with_server(|server| server.output.tick(MOMENT));
@@ -256,18 +257,21 @@ impl<'f> Stage<'f> {
         }
     }
 
+    /// Waits for a record; not when something has failed already, since the record may depend on it.
     fn log(&mut self, want: &str) {
-        let from = self.section;
-        let mut found = None;
+        let (from, waits) = (self.section, self.failures.is_empty());
+        let fits = |lines: &[String]| lines.iter().any(|line| log_line_fits(want, line));
+        let mut found = false;
         self.with_server(|server| {
-            found = server.output.wait(from, |lines| {
-                lines
-                    .iter()
-                    .any(|line| log_line_fits(want, line))
-                    .then_some(())
-            })
+            found = match waits {
+                true => server
+                    .output
+                    .wait(from, |lines| fits(lines).then_some(()))
+                    .is_some(),
+                false => fits(&server.output.since(from)),
+            }
         });
-        if found.is_none() {
+        if !found {
             self.fail(format!("no log record fits {want}"));
         }
     }
