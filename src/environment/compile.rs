@@ -24,8 +24,8 @@ pub struct SyntaxError {
 /// The text is no Luau.
 pub fn compile(text: &str) -> Result<Vec<u8>, SyntaxError> {
     let source = [PREFIX, text].concat();
-    // Optimisation without inlining across functions that `getfenv` could tell; line tables for messages.
-    let compiler = Compiler::new().set_optimization_level(2).set_debug_level(1);
+    // Level 2 would inline functions, whose frames are then missing in tracebacks.
+    let compiler = Compiler::new().set_optimization_level(1).set_debug_level(1);
     compiler.compile(source).map_err(|error| told(&error))
 }
 

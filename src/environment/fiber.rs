@@ -482,7 +482,8 @@ struct Pumping;
 impl Drop for Pumping {
     fn drop(&mut self) {
         PUMPING.set(false);
-        PREEMPTED.with_borrow_mut(VecDeque::clear);
+        // Taken out first: a waker may be all that keeps a task, and its handler unwinds when it is dropped.
+        drop(PREEMPTED.take());
     }
 }
 

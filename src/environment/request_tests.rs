@@ -100,7 +100,7 @@ fn call(lua: &Lua, request: Option<Request>) -> Rc<CallContext> {
         table: Cell::new(ptr::null()),
         aborted: RefCell::new(None),
         globals: lua.globals(),
-        loaded: std::cell::RefCell::new(Some(lua.create_table().unwrap())),
+        loaded: std::cell::RefCell::new(None),
     })
 }
 

@@ -175,7 +175,8 @@ fn tick(seen: &mut Vec<(usize, u64)>) -> bool {
     let mut any = false;
     for (slot, seen) in slots.iter().zip(seen) {
         let Some(slot) = slot.upgrade() else { continue };
-        let callbacks = slot.callbacks.load(Ordering::Acquire);
+        // Sequentially consistent, like the stores of a slice that begins and of `parked`: one of the two sees the other.
+        let callbacks = slot.callbacks.load(Ordering::SeqCst);
         let now = (callbacks.addr(), slot.slice.load(Ordering::Acquire));
         if callbacks.is_null() || callbacks == LOCKED {
             *seen = (0, 0);

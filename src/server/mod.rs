@@ -6,6 +6,7 @@
 pub mod limits;
 pub mod listen;
 pub mod reload;
+pub mod run;
 pub mod signals;
 
 use std::fmt;

@@ -1,32 +1,97 @@
 //! Reloads: one at a time, on a thread of their own, each told in the log.
+//!
+//! The loop ends only with the watcher: whatever a save brings, the next one is heard.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread;
+use std::time::SystemTime;
 
 use slog::Logger;
 
-use crate::diag::{Diagnostics, Severity, Sources};
+use crate::diag::render::concise;
 use crate::runtime::{ReloadOutcome, Runtime};
 use crate::site::load::Loader;
+use crate::watch::{Change, Mode, Notice, Notices, Watcher};
 
-/// What a reload needs.
-pub struct Reloader {
-    /// The running site.
-    pub runtime: Arc<Runtime>,
-    /// Remembers what did not change.
-    pub loader: Loader,
+/// What was loaded, and from where: what reloading goes on from.
+pub struct Origin {
     /// The site's file.
     pub path: PathBuf,
+    /// The loader that loaded it; it remembers what does not change.
+    pub loader: Loader,
+    /// The files and folders that decide.
+    pub watch: BTreeSet<PathBuf>,
+    /// The moment before the load began.
+    pub since: SystemTime,
+}
+
+/// Watches what a site is made of and reloads it; until the end of the process. The result asks for a reload at once.
+///
+/// # Errors
+/// The system starts no thread.
+pub fn start(runtime: Arc<Runtime>, origin: Origin) -> io::Result<Watcher> {
+    let Origin {
+        path,
+        loader,
+        watch,
+        since,
+    } = origin;
+    let (watcher, notices) = Watcher::start(watch.clone(), since, Mode::Events)?;
+    let mut reloader = Reloader {
+        runtime,
+        loader,
+        path,
+        watch,
+        watcher: watcher.clone(),
+    };
+    thread::Builder::new()
+        .name("moondock-reload".to_owned())
+        .spawn(move || reloader.run(notices))?;
+    Ok(watcher)
+}
+
+struct Reloader {
+    runtime: Arc<Runtime>,
+    loader: Loader,
+    path: PathBuf,
+    watch: BTreeSet<PathBuf>,
+    watcher: Watcher,
 }
 
 impl Reloader {
-    /// Loads the site again, makes it live when nothing is wrong, and logs how it ended. Returns what to watch from now
-    /// on; `None` keeps watching the same.
-    pub fn reload(&mut self) -> Option<BTreeSet<PathBuf>> {
+    fn run(&mut self, mut notices: Notices) {
+        while let Some(notice) = notices.next_notice() {
+            match notice {
+                Notice::Changed(change) => self.reload(&change),
+                Notice::Warning(text) => {
+                    slog::warn!(self.log(), # "config", "files are watched less closely"; "cause" => text)
+                }
+            }
+        }
+    }
+
+    /// Loads the site again, makes it live when nothing is wrong, and tells how it ended. A file that makes no sense
+    /// because it is only half there is looked at once more before it is told.
+    fn reload(&mut self, change: &Change) {
+        let since = SystemTime::now();
         let reloaded = self.runtime.reload(&mut self.loader, &self.path);
-        tell(&self.runtime.current.load().logger, &reloaded.outcome);
-        reloaded.watch
+        if let Some(watch) = reloaded.watch {
+            self.watch = watch;
+        }
+        self.watcher.track(self.watch.clone(), since);
+        let is_live = matches!(reloaded.outcome, ReloadOutcome::Activated { .. });
+        if !is_live && change.half_written && !change.retried {
+            self.watcher.retry();
+        } else {
+            tell(&self.log(), &reloaded.outcome);
+        }
+    }
+
+    fn log(&self) -> Logger {
+        self.runtime.current.load().logger.clone()
     }
 }
 
@@ -51,7 +116,7 @@ fn tell(log: &Logger, outcome: &ReloadOutcome) {
                     "settings" => needs_restart.join(", "));
             }
             if !warnings.is_empty() {
-                slog::warn!(log, # "config", "the site has warnings"; "report" => report(warnings, sources));
+                slog::warn!(log, # "config", "the site has warnings"; "report" => concise(warnings, sources).trim_end());
             }
         }
         ReloadOutcome::Refused {
@@ -59,29 +124,10 @@ fn tell(log: &Logger, outcome: &ReloadOutcome) {
             sources,
         } => {
             slog::error!(log, # "config", "the changed site has errors; the one before serves on";
-                "errors" => diagnostics.errors(), "report" => report(diagnostics, sources));
+                "errors" => diagnostics.errors(), "report" => concise(diagnostics, sources).trim_end());
         }
         ReloadOutcome::Failed(cause) => {
             slog::error!(log, # "config", "the changed site cannot be used; the one before serves on"; "cause" => cause);
         }
     }
-}
-
-/// One line for each finding.
-fn report(diagnostics: &Diagnostics, sources: &Sources) -> String {
-    let lines = diagnostics.iter().map(|found| {
-        let span = found.primary.span;
-        let (line, column) = sources.line_column(span.file, span.start);
-        let severity = match found.code.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        };
-        format!(
-            "{}:{line}:{column}: {severity}[{}]: {}",
-            sources.get(span.file).name,
-            found.code.id,
-            found.message
-        )
-    });
-    lines.collect::<Vec<String>>().join("\n")
 }

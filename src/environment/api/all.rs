@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use mlua::{Function, Lua, MultiValue, Table, Value};
 
 use super::{Host, Module};
-use crate::environment::fiber::{self, Fiber};
+use crate::environment::fiber::{self, Fiber, Stop};
 use crate::environment::waiting::{Pending, waiting_function};
 
 /// `all(functions)`.
@@ -21,37 +21,34 @@ pub(super) const MODULE: Module = Module { name: "all", install };
 /// Functions at once in one call; each has a stack.
 const MAX_CHILDREN: usize = 100;
 
-/// What is composed in Lua: each child keeps its result in a table and gives only whether it went well.
+/// What is composed in Lua: each child keeps its result in a table and gives only whether it went well. Of several
+/// errors the first in time counts: those of the others come of being ended.
 const COMPOSE: &str = "
 local prepare, wait = ...
 return function(functions)
     if type(functions) ~= 'table' then error('all: a list of functions is wanted, not ' .. type(functions), 2) end
-    local results, children = {}, {}
+    local results, children, failure = {}, {}, nil
     for at, run in ipairs(functions) do
         children[at] = function()
             local ok, value = pcall(run)
-            results[at] = { ok = ok, value = value }
+            if ok then results[at] = { value } else failure = failure or { value } end
             return ok
         end
     end
     prepare(children)
     wait()
+    if failure then error(failure[1], 0) end
     local values = {}
     for at in ipairs(children) do
-        local result = results[at]
-        if result and not result.ok then error(result.value, 0) end
-    end
-    for at in ipairs(children) do
-        local result = results[at]
-        if not result then error('all: function ' .. at .. ' was ended', 2) end
-        values[at] = result.value
+        if not results[at] then error('all: function ' .. at .. ' was ended', 2) end
+        values[at] = results[at][1]
     end
     return unpack(values, 1, #children)
 end";
 
 fn install(lua: &Lua, _: &Arc<Host>) -> mlua::Result<Value> {
     let prepare = lua.create_function(prepare)?;
-    let wait = waiting_function(lua, |_, _| start(), |_, ()| Ok(MultiValue::new()))?;
+    let wait = waiting_function(lua, |_, _| start(), |lua, stop| finish(lua, stop))?;
     lua.load(COMPOSE).set_name("=all").call((prepare, wait)).map(Value::Function)
 }
 
@@ -63,7 +60,7 @@ fn prepare(lua: &Lua, functions: Table) -> mlua::Result<()> {
     }
     let nothing_waits = || mlua::Error::runtime("all: nothing can wait here");
     let (limits, call) = fiber::limits().zip(fiber::call()).ok_or_else(nothing_waits)?;
-    let mut children = Children { running: Vec::with_capacity(count), failed: false };
+    let mut children = Children { running: Vec::with_capacity(count), failed: false, stop: None };
     for function in functions.sequence_values::<Function>() {
         let thread = lua.create_thread(function?)?;
         let work = move || fiber::resume(&thread);
@@ -73,34 +70,48 @@ fn prepare(lua: &Lua, functions: Table) -> mlua::Result<()> {
     fiber::keep(Box::new(children)).ok_or_else(nothing_waits)
 }
 
-fn start() -> mlua::Result<Pending<()>> {
+fn start() -> mlua::Result<Pending<Option<Stop>>> {
     let kept = fiber::take_kept().and_then(|kept| kept.downcast::<Children>().ok());
     let children = kept.ok_or_else(|| mlua::Error::runtime("all: nothing can wait here"))?;
     Ok(Box::pin(*children))
+}
+
+/// What ended a function from outside (its limits, `abort`) ends the handler that called: it is the same call.
+fn finish(lua: &Lua, stop: Option<Stop>) -> mlua::Result<MultiValue> {
+    if let Some(stop) = stop {
+        fiber::stop(stop);
+        fiber::arm(lua);
+    }
+    Ok(MultiValue::new())
 }
 
 /// The functions under way. Dropping it ends those that are left.
 struct Children {
     running: Vec<Option<Fiber<bool>>>,
     failed: bool,
+    /// Why one of them was ended from outside.
+    stop: Option<Stop>,
 }
 
 impl Future for Children {
-    type Output = ();
+    type Output = Option<Stop>;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         for child in &mut this.running {
             let Some(fiber) = child else { continue };
             if let Poll::Ready(ended) = Pin::new(fiber).poll(context) {
                 *child = None;
-                // A function that was stopped has no result; the caller meets the same limit at its next step.
+                this.stop = this.stop.or(ended.stop);
                 this.failed |= ended.stop.is_some() || !matches!(ended.result, Ok(true));
+            }
+            if this.failed {
+                break;
             }
         }
         if this.failed {
             this.running.clear();
         }
-        if this.running.iter().all(Option::is_none) { Poll::Ready(()) } else { Poll::Pending }
+        if this.running.iter().all(Option::is_none) { Poll::Ready(this.stop) } else { Poll::Pending }
     }
 }
