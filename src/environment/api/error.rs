@@ -75,10 +75,17 @@ fn concatenate(lua: &Lua, (left, right): (Value, Value)) -> Result<mlua::LuaStri
     for side in [&left, &right] {
         match side {
             Value::String(text) => joined.extend_from_slice(&text.as_bytes()),
-            Value::Integer(_) | Value::Number(_) => joined.extend_from_slice(side.to_string()?.as_bytes()),
+            Value::Integer(_) | Value::Number(_) => {
+                joined.extend_from_slice(side.to_string()?.as_bytes())
+            }
             other => match Failure::text_of(lua, other) {
                 Some(text) => joined.extend_from_slice(text.as_bytes()),
-                None => return Err(mlua::Error::runtime(format_args!("attempt to concatenate {} with an error", kind(other)))),
+                None => {
+                    return Err(mlua::Error::runtime(format_args!(
+                        "attempt to concatenate {} with an error",
+                        kind(other)
+                    )));
+                }
             },
         }
     }

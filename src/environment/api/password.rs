@@ -36,7 +36,8 @@ impl Passwords {
     /// The text to keep of a password: algorithm, cost, salt and hash (`$argon2id$v=19$m=19456,t=2,p=1$…`).
     pub async fn hash(self, password: Vec<u8>) -> Outcome<String> {
         self.compute(move || {
-            let hashed: std::result::Result<PasswordHash, _> = Argon2::default().hash_password(&password);
+            let hashed: std::result::Result<PasswordHash, _> =
+                Argon2::default().hash_password(&password);
             hashed.map(|hash| hash.to_string()).map_err(|error| {
                 Failure::new(
                     "password",
@@ -116,7 +117,10 @@ fn password_of(function: &str, password: &Value) -> Result<Vec<u8>> {
     let password = bytes(function, "password", password)?;
     if password.len() > LONGEST {
         let length = password.len();
-        return Err(misuse(function, format_args!("password must be at most {LONGEST} bytes long, not {length}")));
+        return Err(misuse(
+            function,
+            format_args!("password must be at most {LONGEST} bytes long, not {length}"),
+        ));
     }
     Ok(password.to_vec())
 }

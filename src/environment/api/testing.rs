@@ -3,8 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use mlua::{Error, Lua, MultiValue, Value};
@@ -83,7 +83,11 @@ pub fn answer(lua: &Lua, code: &str) -> String {
 
 fn shown(value: &Value) -> String {
     match value {
-        Value::Table(table) if table.metatable().is_none_or(|found| !found.contains_key("__tostring").unwrap()) => {
+        Value::Table(table)
+            if table
+                .metatable()
+                .is_none_or(|found| !found.contains_key("__tostring").unwrap()) =>
+        {
             let items: Vec<String> = table
                 .sequence_values::<Value>()
                 .map(|item| shown(&item.unwrap()))
@@ -142,21 +146,36 @@ pub(in crate::environment) fn fiber(lua: &Lua, logger: &Logger, code: &str) -> F
         globals: lua.globals(),
         loaded: RefCell::new(None),
     };
-    let limits = Limits { deadline: Instant::now() + Duration::from_secs(60), memory: 64 << 20 };
+    let limits = Limits {
+        deadline: Instant::now() + Duration::from_secs(60),
+        memory: 64 << 20,
+    };
     let (state, code) = (lua.clone(), code.to_owned());
-    Fiber::new(callbacks(lua), limits, Some(Rc::new(call)), move || answer(&state, &code)).unwrap()
+    Fiber::new(callbacks(lua), limits, Some(Rc::new(call)), move || {
+        answer(&state, &code)
+    })
+    .unwrap()
 }
 
 /// Runs a future as a worker does.
 pub fn on_worker<F: Future>(future: F) -> F::Output {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, future)
 }
 
 /// What is recorded from a level upward while `run` runs: level, tag, message and fields of each record.
 pub fn recorded<R>(level: Level, run: impl FnOnce(Logger) -> R) -> (Vec<String>, R) {
     let records = Arc::new(Mutex::new(Vec::new()));
-    let result = run(Logger::root(slog::Fuse(Recorder { records: Arc::clone(&records), level }), slog::o!()));
+    let result = run(Logger::root(
+        slog::Fuse(Recorder {
+            records: Arc::clone(&records),
+            level,
+        }),
+        slog::o!(),
+    ));
     let records = std::mem::take(&mut *records.lock().unwrap());
     (records, result)
 }
@@ -171,8 +190,16 @@ impl slog::Drain for Recorder {
     type Err = slog::Error;
 
     fn log(&self, record: &slog::Record<'_>, _: &slog::OwnedKVList) -> Result<(), slog::Error> {
-        assert!(self.is_enabled(record.level()), "a record that nobody takes is not made");
-        let mut text = Text(format!("{} {} {}", record.level(), record.tag(), record.msg()));
+        assert!(
+            self.is_enabled(record.level()),
+            "a record that nobody takes is not made"
+        );
+        let mut text = Text(format!(
+            "{} {} {}",
+            record.level(),
+            record.tag(),
+            record.msg()
+        ));
         record.kv().serialize(record, &mut text)?;
         self.records.lock().unwrap().push(text.0);
         Ok(())

@@ -73,7 +73,11 @@ impl<V> Flights<V> {
         let mut table = self.0.lock();
         if let Some(flight) = table.flights.get(key).filter(|flight| flight.until > now) {
             let (number, until, done) = (flight.number, flight.until, flight.done.clone());
-            return Turn::Wait(Wait { number, until, done });
+            return Turn::Wait(Wait {
+                number,
+                until,
+                done,
+            });
         }
         if let Some(value) = look() {
             return Turn::Ready(value);
@@ -139,7 +143,9 @@ impl<V> Wait<V> {
     pub async fn value(mut self) -> Option<Arc<V>> {
         let done = self.done.wait_for(Option::is_some);
         let value = tokio::time::timeout_at(self.until.into(), done).await;
-        value.ok().and_then(|done| done.ok().and_then(|value| value.clone()))
+        value
+            .ok()
+            .and_then(|done| done.ok().and_then(|value| value.clone()))
     }
 }
 
@@ -220,7 +226,10 @@ mod tests {
         let now = Instant::now();
         let until = now + Duration::from_millis(5);
         let vanished = lead(flights.turn(b"a", now, until, || None));
-        assert_eq!(wait(flights.turn(b"a", now, until, || None)).value().await, None);
+        assert_eq!(
+            wait(flights.turn(b"a", now, until, || None)).value().await,
+            None
+        );
         lead(turn(&flights, "a"));
         drop(vanished);
     }
@@ -265,7 +274,9 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()
+                    let runtime = tokio::runtime::Builder::new_current_thread()
+                        .enable_time()
+                        .build()
                         .unwrap();
                     let turns =
                         (0..200).map(|number| take_turns(&flights, &running, number % 3 == 0));

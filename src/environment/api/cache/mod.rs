@@ -20,7 +20,10 @@ pub mod flight;
 pub mod store;
 
 /// The module.
-pub const MODULE: Module = Module { name: "cache", install };
+pub const MODULE: Module = Module {
+    name: "cache",
+    install,
+};
 
 /// The longest key, in bytes.
 const LONGEST_KEY: usize = 4096;
@@ -68,7 +71,10 @@ pub struct Cache {
 
 impl Default for Cache {
     fn default() -> Self {
-        Self { store: Store::new(Limits::default()), flights: Arc::default() }
+        Self {
+            store: Store::new(Limits::default()),
+            flights: Arc::default(),
+        }
     }
 }
 
@@ -104,7 +110,10 @@ fn install(lua: &Lua, host: &Arc<Host>) -> Result<Value> {
         globals.get("error")?,
         globals.get("type")?,
     ];
-    lua.load(COMPOSE).set_name("=cache").call(MultiValue::from_iter(parts)).map(Value::Table)
+    lua.load(COMPOSE)
+        .set_name("=cache")
+        .call(MultiValue::from_iter(parts))
+        .map(Value::Table)
 }
 
 /// A function of Lua that can reach the cache.
@@ -121,7 +130,10 @@ fn key_of(function: &str, key: &Value) -> Result<Bytes> {
     let key = bytes(function, "key", key)?;
     if key.len() > LONGEST_KEY {
         let length = key.len();
-        return Err(misuse(function, format_args!("key must be at most {LONGEST_KEY} bytes long, not {length}")));
+        return Err(misuse(
+            function,
+            format_args!("key must be at most {LONGEST_KEY} bytes long, not {length}"),
+        ));
     }
     Ok(key)
 }
@@ -136,11 +148,18 @@ fn get(lua: &Lua, cache: &Cache, key: Value) -> Result<(Value, bool)> {
     kept.map_or(Ok((Value::Nil, false)), |kept| kept.to_lua(lua))
 }
 
-fn set(lua: &Lua, cache: &Cache, (key, options, value, boxed): (Value, Value, Value, bool)) -> Result<Outcome<bool>> {
+fn set(
+    lua: &Lua,
+    cache: &Cache,
+    (key, options, value, boxed): (Value, Value, Value, bool),
+) -> Result<Outcome<bool>> {
     let key = key_of("cache.set", &key)?;
     let ttl = ttl_of("cache.set", &options)?;
     if value.is_nil() {
-        return Err(misuse("cache.set", "value must not be nil; cache.delete removes a key, json.null can be kept"));
+        return Err(misuse(
+            "cache.set",
+            "value must not be nil; cache.delete removes a key, json.null can be kept",
+        ));
     }
     let kept = match Kept::read(lua, "cache.set", &value, boxed, cache.store.limits().entry)? {
         Some(kept) => cache.keep(&key, &Arc::new(kept), ttl),
@@ -154,15 +173,24 @@ fn set(lua: &Lua, cache: &Cache, (key, options, value, boxed): (Value, Value, Va
 
 fn too_large(cache: &Cache) -> Failure {
     let limit = cache.store.limits().entry >> 20;
-    Failure::new("too-large", format!("the value is larger than the {limit} MiB that the cache takes"))
+    Failure::new(
+        "too-large",
+        format!("the value is larger than the {limit} MiB that the cache takes"),
+    )
 }
 
 fn delete(_: &Lua, cache: &Cache, key: Value) -> Result<bool> {
-    Ok(cache.store.delete(&key_of("cache.delete", &key)?, Instant::now()))
+    Ok(cache
+        .store
+        .delete(&key_of("cache.delete", &key)?, Instant::now()))
 }
 
 /// The first step of `fetch`: the value, or the number of a lead, or a wait for that of another caller.
-fn begin(lua: &Lua, cache: &Cache, (key, options, compute): (Value, Value, Value)) -> Result<MultiValue> {
+fn begin(
+    lua: &Lua,
+    cache: &Cache,
+    (key, options, compute): (Value, Value, Value),
+) -> Result<MultiValue> {
     let key = key_of("cache.fetch", &key)?;
     let ttl = ttl_of("cache.fetch", &options)?;
     arguments::function("cache.fetch", "the third argument", compute)?;
@@ -179,9 +207,10 @@ fn begin(lua: &Lua, cache: &Cache, (key, options, compute): (Value, Value, Value
             fiber::hold(number, Box::new(Computing { lead, ttl })).ok_or_else(nothing_waits)?;
             number.into_lua_multi(lua)
         }
-        Turn::Wait(other) if fiber::holds(other.number()) => {
-            Err(misuse("cache.fetch", "the function fetches the very key that it computes"))
-        }
+        Turn::Wait(other) if fiber::holds(other.number()) => Err(misuse(
+            "cache.fetch",
+            "the function fetches the very key that it computes",
+        )),
         Turn::Wait(other) => {
             fiber::keep(Box::new(other)).ok_or_else(nothing_waits)?;
             "wait".into_lua_multi(lua)
@@ -217,13 +246,28 @@ fn came(lua: &Lua, kept: Option<Arc<Kept>>) -> Result<MultiValue> {
 
 /// The last step of `fetch`: keeps and hands out what the function gave. After an error, or nil, the next who waits
 /// computes.
-fn finish(lua: &Lua, cache: &Cache, (number, ok, value, boxed): (u64, bool, Value, bool)) -> Result<()> {
+fn finish(
+    lua: &Lua,
+    cache: &Cache,
+    (number, ok, value, boxed): (u64, bool, Value, bool),
+) -> Result<()> {
     let held = fiber::let_go(number).and_then(|held| held.downcast::<Computing>().ok());
-    let Some(Computing { lead, ttl }) = held.map(|held| *held) else { return Ok(()) };
+    let Some(Computing { lead, ttl }) = held.map(|held| *held) else {
+        return Ok(());
+    };
     if !ok || value.is_nil() {
         return Ok(());
     }
-    let Some(kept) = Kept::read(lua, "cache.fetch", &value, boxed, cache.store.limits().entry)? else { return Ok(()) };
+    let Some(kept) = Kept::read(
+        lua,
+        "cache.fetch",
+        &value,
+        boxed,
+        cache.store.limits().entry,
+    )?
+    else {
+        return Ok(());
+    };
     let kept = Arc::new(kept);
     // One that is just too large to be kept still serves those who wait for it.
     let (Ok(()) | Err(TooLarge)) = cache.keep(lead.key(), &kept, ttl);
@@ -232,14 +276,26 @@ fn finish(lua: &Lua, cache: &Cache, (number, ok, value, boxed): (u64, bool, Valu
 }
 
 impl Cache {
-    fn keep(&self, key: &[u8], kept: &Arc<Kept>, ttl: Option<Duration>) -> std::result::Result<(), TooLarge> {
-        self.store.set(key, Arc::clone(kept), kept.size(), ttl, Instant::now())
+    fn keep(
+        &self,
+        key: &[u8],
+        kept: &Arc<Kept>,
+        ttl: Option<Duration>,
+    ) -> std::result::Result<(), TooLarge> {
+        self.store
+            .set(key, Arc::clone(kept), kept.size(), ttl, Instant::now())
     }
 }
 
 impl Kept {
     /// The copy of a value; `None` when it takes more than `limit` bytes.
-    fn read(lua: &Lua, function: &str, value: &Value, boxed: bool, limit: usize) -> Result<Option<Self>> {
+    fn read(
+        lua: &Lua,
+        function: &str,
+        value: &Value,
+        boxed: bool,
+        limit: usize,
+    ) -> Result<Option<Self>> {
         Ok(Some(match value {
             Value::Boolean(value) => Self::Boolean(*value),
             // What is of the type `integer` comes in a box, so this one is a number.
@@ -287,7 +343,8 @@ fn written(lua: &Lua, function: &str, value: &Value, limit: usize) -> Result<Opt
 }
 
 fn decoded(lua: &Lua, text: &[u8]) -> Result<Value> {
-    json::decode(lua, text)?.map_err(|error| mlua::Error::runtime(format_args!("cache: {}", error.reason)))
+    json::decode(lua, text)?
+        .map_err(|error| mlua::Error::runtime(format_args!("cache: {}", error.reason)))
 }
 
 #[cfg(test)]
@@ -297,7 +354,9 @@ mod tests {
 
     use crate::environment::api::all::MODULE as ALL;
     use crate::environment::api::sleep::MODULE as SLEEP;
-    use crate::environment::api::testing::{answer, check, fiber, host, in_fiber, on_worker, state_of};
+    use crate::environment::api::testing::{
+        answer, check, fiber, host, in_fiber, on_worker, state_of,
+    };
 
     #[test]
     fn get_set_delete() {
@@ -341,21 +400,41 @@ mod tests {
         let host = host();
         let lua = state_of(&[MODULE, json::MODULE], &host);
         for value in [
-            "true", "0", "-0.5", "2^53", "2^60", "1/0", "''", "'a\\0b\\255'", "json.null",
-            "json.decode('9223372036854775807')", "json.decode('[9007199254740993]')[1]",
+            "true",
+            "0",
+            "-0.5",
+            "2^53",
+            "2^60",
+            "1/0",
+            "''",
+            "'a\\0b\\255'",
+            "json.null",
+            "json.decode('9223372036854775807')",
+            "json.decode('[9007199254740993]')[1]",
         ] {
-            let code = format!("(function() cache.set('k', {value}) local v = cache.get('k') return v == {value} and type(v) == type({value}) end)()");
+            let code = format!(
+                "(function() cache.set('k', {value}) local v = cache.get('k') return v == {value} and type(v) == type({value}) end)()"
+            );
             assert_eq!(answer(&lua, &code), "true", "{value}");
         }
-        for text in ["{}", "[]", "[1,{\"a\":[]},null,9223372036854775807,1.5]", "{\"a\":{\"b\":[[]]}}"] {
-            let code = format!("(function() cache.set('k', json.decode('{text}')) return json.encode(cache.get('k')) end)()");
+        for text in [
+            "{}",
+            "[]",
+            "[1,{\"a\":[]},null,9223372036854775807,1.5]",
+            "{\"a\":{\"b\":[[]]}}",
+        ] {
+            let code = format!(
+                "(function() cache.set('k', json.decode('{text}')) return json.encode(cache.get('k')) end)()"
+            );
             assert_eq!(answer(&lua, &code), text, "{text}");
         }
     }
 
     fn fetching() -> Lua {
         let lua = state_of(&[MODULE, SLEEP, ALL], &host());
-        lua.load("count = 0 function compute() count += 1 return { n = count } end").exec().unwrap();
+        lua.load("count = 0 function compute() count += 1 return { n = count } end")
+            .exec()
+            .unwrap();
         lua
     }
 
@@ -369,17 +448,41 @@ mod tests {
             ("cache.fetch('b', nil, compute).n", "2"),
             ("cache.fetch('c', { ttl = 0 }, compute).n", "3"),
             ("cache.fetch('c', { ttl = 0 }, compute).n", "4"),
-            ("cache.fetch('d', {}, function() return nil, 'not now' end)", "nil, not now"),
+            (
+                "cache.fetch('d', {}, function() return nil, 'not now' end)",
+                "nil, not now",
+            ),
             ("cache.fetch('d', {}, function() end)", ""),
-            ("cache.fetch('d', {}, function() error('own', 0) end)", "raises own"),
-            ("pcall(cache.fetch, 'd', {}, function() error({ code = 7 }) end) or 7", "7"),
-            ("cache.fetch('d', {}, function() return print end)", "raises cache.fetch: value: a function cannot be written as JSON"),
-            ("cache.fetch('d', {}, function() return cache.fetch('d', {}, compute) end)", "raises cache.fetch: the function fetches the very key that it computes"),
-            ("cache.fetch('d', {}, function() return cache.fetch('e', {}, function() return 'inner' end) end)", "inner"),
+            (
+                "cache.fetch('d', {}, function() error('own', 0) end)",
+                "raises own",
+            ),
+            (
+                "pcall(cache.fetch, 'd', {}, function() error({ code = 7 }) end) or 7",
+                "7",
+            ),
+            (
+                "cache.fetch('d', {}, function() return print end)",
+                "raises cache.fetch: value: a function cannot be written as JSON",
+            ),
+            (
+                "cache.fetch('d', {}, function() return cache.fetch('d', {}, compute) end)",
+                "raises cache.fetch: the function fetches the very key that it computes",
+            ),
+            (
+                "cache.fetch('d', {}, function() return cache.fetch('e', {}, function() return 'inner' end) end)",
+                "inner",
+            ),
             ("cache.delete('d')", "true"),
-            ("#cache.fetch('d', {}, function() return string.rep('x', 2^23) end)", "8388608"),
+            (
+                "#cache.fetch('d', {}, function() return string.rep('x', 2^23) end)",
+                "8388608",
+            ),
             ("cache.get('d')", "nil"),
-            ("cache.fetch('d', {}, function() sleep('1ms') return 5 end)", "5"),
+            (
+                "cache.fetch('d', {}, function() sleep('1ms') return 5 end)",
+                "5",
+            ),
             ("cache.get('d')", "5"),
         ] {
             assert_eq!(in_fiber(&lua, &logger, code), wanted, "{code}");
@@ -402,11 +505,22 @@ mod tests {
     #[test]
     fn a_caller_that_is_cancelled_passes_the_turn_on() {
         let host = host();
-        let (first, second) = (state_of(&[MODULE, SLEEP], &host), state_of(&[MODULE, SLEEP], &host));
+        let (first, second) = (
+            state_of(&[MODULE, SLEEP], &host),
+            state_of(&[MODULE, SLEEP], &host),
+        );
         let logger = Logger::root(slog::Discard, slog::o!());
         on_worker(async {
-            let mut leading = Box::pin(fiber(&first, &logger, "cache.fetch('k', {}, function() sleep(30) return 1 end)"));
-            let mut waiting = Box::pin(fiber(&second, &logger, "cache.fetch('k', {}, function() return 2 end)"));
+            let mut leading = Box::pin(fiber(
+                &first,
+                &logger,
+                "cache.fetch('k', {}, function() sleep(30) return 1 end)",
+            ));
+            let mut waiting = Box::pin(fiber(
+                &second,
+                &logger,
+                "cache.fetch('k', {}, function() return 2 end)",
+            ));
             assert!(poll(&mut leading).is_pending());
             assert!(poll(&mut waiting).is_pending());
             drop(leading);

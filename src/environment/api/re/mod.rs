@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use mlua::{Function, Lua, MultiValue, Result, Table, Value, Variadic};
+use mlua::{Function, Lua, LuaString, MultiValue, Result, Table, Value, Variadic};
 use regex::bytes::{Captures, Match, Regex};
 
 use crate::environment::api::arguments::{Options, bytes, misuse, text, whole};
@@ -24,7 +24,7 @@ fn install(lua: &Lua, host: &Arc<Host>) -> Result<Value> {
     module.raw_set("match", with(lua, host, matched)?)?;
     module.raw_set("find", with(lua, host, find)?)?;
     module.raw_set("gmatch", with(lua, host, gmatch)?)?;
-    module.raw_set("gsub", with(lua, host, substitute::gsub)?)?;
+    module.raw_set("gsub", substitute::install(lua, host)?)?;
     module.raw_set("split", with(lua, host, split)?)?;
     Ok(Value::Table(module))
 }
@@ -139,23 +139,23 @@ fn results(lua: &Lua, captures: &Captures<'_>) -> Result<MultiValue> {
         .collect()
 }
 
-fn gmatch(lua: &Lua, reach: &Reach, (subject, pattern, _, _): Arguments) -> Result<Function> {
-    // Lua keeps the text, so that it counts among the memory of the runspace.
-    let subject = match subject {
-        Value::String(subject) => subject,
-        other => lua.create_string(&*bytes("re.gmatch", "text", &other)?)?,
-    };
-    let mut search = Search {
-        regex: reach.compiled("re.gmatch", &pattern)?,
-        at: Some(0),
-        last: None,
-    };
+fn gmatch(lua: &Lua, reach: &Reach, (text, pattern, _, _): Arguments) -> Result<Function> {
+    let subject = subject(lua, "re.gmatch", text)?;
+    let mut search = Search::new(reach.compiled("re.gmatch", &pattern)?);
     lua.create_function_mut(move |lua, _: Variadic<Value>| {
         let subject = subject.as_bytes();
         search
             .next(&subject)
             .map_or_else(nothing, |captures| results(lua, &captures))
     })
+}
+
+/// The text of an iteration; Lua keeps it, so that it counts among the memory of the runspace.
+fn subject(lua: &Lua, function: &str, text: Value) -> Result<LuaString> {
+    match text {
+        Value::String(text) => Ok(text),
+        other => lua.create_string(&*bytes(function, "text", &other)?),
+    }
 }
 
 /// How far an iteration over matches has come.
@@ -168,6 +168,18 @@ struct Search {
 }
 
 impl Search {
+    fn new(regex: Arc<Regex>) -> Self {
+        Self {
+            regex,
+            at: Some(0),
+            last: None,
+        }
+    }
+
+    fn regex(&self) -> &Regex {
+        &self.regex
+    }
+
     /// The next match. An empty one right behind another is none, as in [`Regex::captures_iter`].
     fn next<'t>(&mut self, subject: &'t [u8]) -> Option<Captures<'t>> {
         loop {

@@ -1,62 +1,121 @@
 //! `re.gsub`: what takes the place of a match.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use mlua::{Function, Lua, LuaString, Result, Table, Value};
-use regex::bytes::{Captures, Match, Regex};
+use mlua::{Function, Lua, LuaString, MultiValue, Result, Value};
+use regex::bytes::{Captures, Regex};
 
-use crate::environment::api::arguments::{Bytes, bytes, kind, misuse, propose, whole};
-use crate::environment::api::re::{Arguments, Reach, results, string};
+use crate::environment::api::Host;
+use crate::environment::api::arguments::{bytes, kind, misuse, propose, whole};
+use crate::environment::api::re::{Arguments, Reach, Search, results, subject, with};
 
-/// What takes the place of a match.
-enum Replacement {
-    /// Text with groups in it.
-    Template(Template),
-    /// Asked for the first group, or the whole match.
-    Table(Table),
-    /// Called with what the match gives.
-    Function(Function),
-}
+/// Up to so many bytes of text are replaced in one go; more, match by match in Lua, where others get their turn.
+const AT_ONCE: usize = 64 * 1024;
+
+/// What scripts call. A function or table is asked in Lua, not below a host function, so that it may wait.
+const COMPOSE: &str = "
+local gsub, search, type, error, concat = ...
+local function kind(value)
+    local name = type(value)
+    return name == 'nil' and name or 'a ' .. name
+end
+local function take(pieces, ask, before, matched, ...)
+    if matched == nil then
+        pieces[#pieces + 1] = before
+        return false
+    end
+    local given = ask(...)
+    if not given then
+        given = matched
+    elseif type(given) ~= 'string' and type(given) ~= 'number' then
+        error('re.gsub: a replacement must be a string, not ' .. kind(given), 0)
+    end
+    pieces[#pieces + 1] = before
+    pieces[#pieces + 1] = given
+    return true
+end
+local function itself(text) return text end
+return function(text, pattern, with, most)
+    local ask = type(with)
+    if ask == 'function' then
+        ask = with
+    elseif ask == 'table' then
+        ask = function(group) return with[group] end
+    else
+        local replaced, count = gsub(text, pattern, with, most)
+        if replaced then return replaced, count end
+        ask = itself
+    end
+    local step = search(text, pattern, most, with)
+    local pieces, count = {}, 0
+    while take(pieces, ask, step()) do count += 1 end
+    return concat(pieces), count
+end";
 
 /// `gsub(text, pattern, replacement, n)`: the new text, and how many matches were replaced.
-pub(super) fn gsub(
-    lua: &Lua,
-    reach: &Reach,
-    (subject, pattern, with, limit): Arguments,
-) -> Result<(LuaString, usize)> {
-    let subject = bytes("re.gsub", "text", &subject)?;
-    let regex = reach.compiled("re.gsub", &pattern)?;
-    let replacement = replacement(&regex, with)?;
-    let limit = match &limit {
-        Value::Nil => usize::MAX,
-        limit => usize::try_from(whole(
-            "re.gsub",
-            "the most replacements",
-            limit,
-            0..=i64::MAX,
-        )?)
-        .unwrap_or(usize::MAX),
-    };
-    // A function may wait, and what is borrowed of Lua must not be held meanwhile.
-    let subject = match replacement {
-        Replacement::Function(_) => Bytes::Owned(subject.to_vec()),
-        _ => subject,
-    };
-    let mut replaced = Replaced {
-        text: Vec::with_capacity(subject.len()),
-        most: reach.most(),
-    };
-    let count = replace(lua, &subject, &regex, &replacement, limit, &mut replaced)?;
-    Ok((lua.create_string(replaced.text)?, count))
+pub(super) fn install(lua: &Lua, host: &Arc<Host>) -> Result<Function> {
+    let globals = lua.globals();
+    let table: mlua::Table = globals.get("table")?;
+    let parts: [Value; 5] = [
+        Value::Function(with(lua, host, gsub)?),
+        Value::Function(with(lua, host, search)?),
+        globals.get("type")?,
+        globals.get("error")?,
+        table.get("concat")?,
+    ];
+    lua.load(COMPOSE)
+        .set_name("=re")
+        .call(MultiValue::from_iter(parts))
 }
 
-fn replacement(regex: &Regex, value: Value) -> Result<Replacement> {
+/// Replaces by a template in one go; answers nil when the text is too long for that.
+fn gsub(
+    lua: &Lua,
+    reach: &Reach,
+    (text, pattern, with, most): Arguments,
+) -> Result<(Option<LuaString>, usize)> {
+    let text = bytes("re.gsub", "text", &text)?;
+    let regex = reach.compiled("re.gsub", &pattern)?;
+    let template = template(&regex, &with)?;
+    let most = count_of(&most)?;
+    if text.len() > AT_ONCE {
+        return Ok((None, 0));
+    }
+    let mut replaced = Replaced {
+        text: Vec::with_capacity(text.len()),
+        most: reach.most(),
+    };
+    let (mut done, mut count) = (0, 0);
+    for captures in regex.captures_iter(&text).take(most) {
+        let Some(found) = captures.get(0) else { break };
+        replaced.push(text.get(done..found.start()).unwrap_or_default())?;
+        template.put(&captures, &mut replaced)?;
+        done = found.end();
+        count += 1;
+    }
+    replaced.push(text.get(done..).unwrap_or_default())?;
+    Ok((Some(lua.create_string(replaced.text)?), count))
+}
+
+fn count_of(most: &Value) -> Result<usize> {
+    match most {
+        Value::Nil => Ok(usize::MAX),
+        most => Ok(usize::try_from(whole(
+            "re.gsub",
+            "the most replacements",
+            most,
+            0..=i64::MAX,
+        )?)
+        .unwrap_or(usize::MAX)),
+    }
+}
+
+fn template(regex: &Regex, value: &Value) -> Result<Template> {
     match value {
-        Value::Table(table) => Ok(Replacement::Table(table)),
-        Value::Function(function) => Ok(Replacement::Function(function)),
-        Value::String(text) => Template::parse(regex, &text.as_bytes()).map(Replacement::Template),
+        Value::String(text) => Template::parse(regex, &text.as_bytes()),
         other => {
-            let other = kind(&other);
+            let other = kind(other);
             Err(misuse(
                 "re.gsub",
                 format_args!("replacement must be a string, a table or a function, not {other}"),
@@ -65,10 +124,50 @@ fn replacement(regex: &Regex, value: Value) -> Result<Replacement> {
     }
 }
 
+/// A function that gives, for one match after another: the text before it, the match, and its groups or what the
+/// template makes of it; after the last one only the text behind it.
+fn search(lua: &Lua, reach: &Reach, (text, pattern, most, with): Arguments) -> Result<Function> {
+    let text = subject(lua, "re.gsub", text)?;
+    let mut left = count_of(&most)?;
+    let mut search = Search::new(reach.compiled("re.gsub", &pattern)?);
+    let template = match &with {
+        Value::String(_) => Some(template(search.regex(), &with)?),
+        _ => None,
+    };
+    let (mut done, limit) = (0, reach.most());
+    lua.create_function_mut(move |lua, ()| {
+        let text = text.as_bytes();
+        let captures = if left == 0 { None } else { search.next(&text) };
+        let Some((captures, found)) =
+            captures.and_then(|captures| captures.get(0).map(|found| (captures, found)))
+        else {
+            let rest = lua.create_string(text.get(done..).unwrap_or_default())?;
+            return Ok(MultiValue::from_iter([Value::String(rest)]));
+        };
+        left -= 1;
+        let before = lua.create_string(text.get(done..found.start()).unwrap_or_default())?;
+        done = found.end();
+        let mut given = match &template {
+            Some(template) => {
+                let mut replaced = Replaced {
+                    text: Vec::new(),
+                    most: limit,
+                };
+                template.put(&captures, &mut replaced)?;
+                MultiValue::from_iter([Value::String(lua.create_string(replaced.text)?)])
+            }
+            None => results(lua, &captures)?,
+        };
+        given.push_front(Value::String(lua.create_string(found.as_bytes())?));
+        given.push_front(Value::String(before));
+        Ok(given)
+    })
+}
+
 /// The new text so far.
 struct Replaced {
     text: Vec<u8>,
-    /// How long it may become.
+    /// How long it may become: what a runspace could not hold must not be built outside of it either.
     most: usize,
 }
 
@@ -82,52 +181,6 @@ impl Replaced {
         }
         self.text.extend_from_slice(bytes);
         Ok(())
-    }
-}
-
-fn replace(
-    lua: &Lua,
-    subject: &[u8],
-    regex: &Regex,
-    replacement: &Replacement,
-    limit: usize,
-    out: &mut Replaced,
-) -> Result<usize> {
-    let (mut done, mut count) = (0, 0);
-    for captures in regex.captures_iter(subject).take(limit) {
-        let Some(found) = captures.get(0) else { break };
-        out.push(subject.get(done..found.start()).unwrap_or_default())?;
-        put(lua, &captures, found, replacement, out)?;
-        done = found.end();
-        count += 1;
-    }
-    out.push(subject.get(done..).unwrap_or_default())?;
-    Ok(count)
-}
-
-/// Puts what takes the place of one match; the match itself when a table or function gives nil or false.
-fn put(
-    lua: &Lua,
-    captures: &Captures<'_>,
-    found: Match<'_>,
-    replacement: &Replacement,
-    out: &mut Replaced,
-) -> Result<()> {
-    let given: Value = match replacement {
-        Replacement::Template(template) => return template.put(captures, out),
-        Replacement::Table(table) => {
-            table.get(string(lua, captures.get(usize::from(captures.len() > 1)))?)?
-        }
-        Replacement::Function(function) => function.call(results(lua, captures)?)?,
-    };
-    match &given {
-        Value::Nil | Value::Boolean(false) => out.push(found.as_bytes()),
-        Value::String(text) => out.push(&text.as_bytes()),
-        Value::Integer(_) | Value::Number(_) => out.push(given.to_string()?.as_bytes()),
-        other => Err(misuse(
-            "re.gsub",
-            format_args!("a replacement must be a string, not {}", kind(other)),
-        )),
     }
 }
 
@@ -216,7 +269,8 @@ fn group(regex: &Regex, name: &[u8]) -> Result<usize> {
 #[cfg(test)]
 mod tests {
     use crate::environment::api::re::MODULE;
-    use crate::environment::api::testing::{answer, check, host, state_of};
+    use crate::environment::api::sleep::MODULE as SLEEP;
+    use crate::environment::api::testing::{answer, check, check_waiting, host, state_of};
 
     #[test]
     fn gsub() {
@@ -300,12 +354,61 @@ mod tests {
     }
 
     #[test]
+    fn long_texts_are_replaced_alike() {
+        check(
+            &[MODULE],
+            &[
+                (
+                    "(function() local t, n = re.gsub(string.rep('ab', 2^16), '(a)(b)', '$2$1') return t == string.rep('ba', 2^16), n end)()",
+                    "true, 65536",
+                ),
+                (
+                    "(function() local t, n = re.gsub(string.rep('ab', 2^16), '', '-', 2) return #t, n end)()",
+                    "131074, 2",
+                ),
+                (
+                    "(function() local t, n = re.gsub(string.rep('ab', 2^16), 'x', '-') return #t, n end)()",
+                    "131072, 0",
+                ),
+                (
+                    "re.gsub(string.rep('x', 2^17), '.', '$1')",
+                    "raises re.gsub: the replacement names a group \"1\", but those of the pattern are 0 to 0",
+                ),
+                (
+                    "re.gsub(string.rep('x', 2^17), '.', 5)",
+                    "raises re.gsub: replacement must be a string, a table or a function, not a number",
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_function_or_metamethod_may_wait() {
+        check_waiting(
+            &[MODULE, SLEEP],
+            &[
+                (
+                    "re.gsub('ab', '.', function(c) sleep('1ms') return c:upper() end)",
+                    "AB, 2",
+                ),
+                (
+                    "re.gsub('ab', '.', setmetatable({}, { __index = function(_, k) sleep('1ms') return k .. k end }))",
+                    "aabb, 2",
+                ),
+                (
+                    "re.gsub('ab', '.', function(c) return (re.gsub(c, '.', function(d) sleep('1ms') return d .. '!' end)) end)",
+                    "a!b!, 2",
+                ),
+            ],
+        );
+    }
+
+    #[test]
     fn a_result_cannot_outgrow_the_memory_of_a_runspace() {
         let lua = state_of(&[MODULE], &host());
         for code in [
             "re.gsub(string.rep('x', 2^20), '.+', string.rep('$0', 1000))",
             "re.gsub(string.rep('x', 2^12), '.', string.rep('y', 2^15))",
-            "re.gsub(string.rep('x', 2^12), '.', { x = string.rep('y', 2^15) })",
         ] {
             assert_eq!(
                 answer(&lua, code),
