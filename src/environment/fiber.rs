@@ -37,6 +37,7 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use mlua::ffi;
 
 use super::call::CallContext;
+use super::held::Held;
 use super::ticker::Slice;
 
 /// Address space of a handler's stack; only touched pages cost memory. 768 KiB passes every recursion attack in release
@@ -97,8 +98,15 @@ pub(super) struct Frame {
     call: Option<Rc<CallContext>>,
     /// What one part of a waiting function leaves for the next.
     kept: Option<Box<dyn Any>>,
-    /// What host functions hold over calls into Lua; let go with the fiber, however it ends.
-    held: Vec<(u64, Box<dyn Any>)>,
+    /// Let go with the fiber, however it ends.
+    held: Held,
+}
+
+impl Frame {
+    fn new(limits: Limits, call: Option<Rc<CallContext>>) -> Self {
+        let (yielder, waker) = (ptr::null(), ptr::null());
+        Self { yielder, waker, limits, stop: None, place: None, preemptions: 0, call, kept: None, held: Held::default() }
+    }
 }
 
 thread_local! {
@@ -189,23 +197,9 @@ pub(super) fn take_kept() -> Option<Box<dyn Any>> {
     with_frame(|frame| frame.kept.take()).flatten()
 }
 
-/// Holds a value under a number until it is [`let_go`] or the fiber ends; `None` when nothing that could wait runs here.
-pub(super) fn hold(number: u64, value: Box<dyn Any>) -> Option<()> {
-    with_frame(|frame| frame.held.push((number, value)))
-}
-
-/// Takes back a value that is held.
-pub(super) fn let_go(number: u64) -> Option<Box<dyn Any>> {
-    with_frame(|frame| {
-        let place = frame.held.iter().position(|(held, _)| *held == number)?;
-        Some(frame.held.swap_remove(place).1)
-    })
-    .flatten()
-}
-
-/// Whether a value is held under a number.
-pub(super) fn holds(number: u64) -> bool {
-    with_frame(|frame| frame.held.iter().any(|(held, _)| *held == number)).unwrap_or(false)
+/// What the running handler's host functions hold; `None` when nothing that could wait runs here.
+pub(super) fn held<R>(read: impl FnOnce(&mut Held) -> R) -> Option<R> {
+    with_frame(|frame| read(&mut frame.held))
 }
 
 fn with_frame<R>(read: impl FnOnce(&mut Frame) -> R) -> Option<R> {
@@ -354,17 +348,7 @@ impl<R: 'static> Fiber<R> {
     ) -> std::io::Result<Self> {
         let spare = STACKS.with_borrow_mut(Vec::pop);
         let stack = spare.map_or_else(|| DefaultStack::new(STACK_SIZE), Ok)?;
-        let mut frame = Box::new(Frame {
-            yielder: ptr::null(),
-            waker: ptr::null(),
-            limits,
-            stop: None,
-            place: None,
-            preemptions: 0,
-            call,
-            kept: None,
-            held: Vec::new(),
-        });
+        let mut frame = Box::new(Frame::new(limits, call));
         let inside: *mut Frame = &mut *frame;
         let coroutine = Coroutine::with_stack(stack, move |yielder, _| {
             // SAFETY: the frame outlives the coroutine, which is dropped first.
@@ -395,7 +379,7 @@ impl<R: 'static> Fiber<R> {
     fn end(&mut self, result: std::thread::Result<R>) -> Ended<R> {
         self.keep_stack();
         let frame = &mut self.frame;
-        frame.held.clear();
+        frame.held = Held::default();
         Ended { result, stop: frame.stop, place: frame.place.take(), preemptions: frame.preemptions }
     }
 
@@ -505,20 +489,8 @@ pub(super) fn with_test_call<R>(
     call: Rc<CallContext>,
     work: impl FnOnce() -> R,
 ) -> (R, Option<Stop>) {
-    let mut frame = Frame {
-        yielder: ptr::null(),
-        waker: ptr::null(),
-        limits: Limits {
-            deadline: Instant::now() + Duration::from_secs(60),
-            memory: 1 << 30,
-        },
-        stop: None,
-        place: None,
-        preemptions: 0,
-        call: Some(call),
-        kept: None,
-        held: Vec::new(),
-    };
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let mut frame = Frame::new(Limits { deadline, memory: 1 << 30 }, Some(call));
     let outer = CURRENT.replace(&mut frame);
     let result = work();
     CURRENT.set(outer);

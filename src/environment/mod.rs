@@ -14,6 +14,7 @@ mod answer;
 mod chunks;
 mod form;
 mod headers;
+mod held;
 mod json_read;
 mod json_write;
 mod places;
