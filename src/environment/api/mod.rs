@@ -19,6 +19,8 @@ pub mod later;
 pub mod log;
 pub mod password;
 pub mod re;
+#[cfg(test)]
+mod reference_tests;
 pub mod require;
 pub mod respond;
 pub mod secrets;
