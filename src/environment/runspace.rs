@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use mlua::{Lua, MultiValue, Table};
@@ -27,7 +28,8 @@ pub(super) struct Runspace {
     /// Globals and loaded modules that stay, when the environment is persistent.
     kept: Option<(Table, Table)>,
     pub(super) born: Instant,
-    pub(super) served: u64,
+    /// How many requests it served.
+    pub(super) served: AtomicU64,
 }
 
 /// How a handler failed, seen from inside.
@@ -57,7 +59,7 @@ impl Runspace {
             base: None,
             kept: None,
             born: Instant::now(),
-            served: 0,
+            served: AtomicU64::new(0),
         })
     }
 
