@@ -1,1 +1,121 @@
-//! To be written.
+//! The commands: one file each, and the one place that writes to standard output and standard error.
+
+mod check;
+mod output;
+mod routes;
+mod run;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+
+use self::output::{Color, Output};
+
+/// The site that is meant when none is named.
+const DEFAULT_SITE: &str = "site.kdl";
+/// A site with mistakes, for `run`: EX_CONFIG of sysexits.h, which systemd's RestartPreventExitStatus can name.
+const BAD_SITE: u8 = 78;
+
+/// Turns a site.kdl into a running HTTP API.
+#[derive(Parser)]
+#[command(name = "moondock", version, about, arg_required_else_help = false)]
+struct Arguments {
+    /// When colours are used; NO_COLOR turns them off as well.
+    #[arg(long, global = true, value_enum, default_value_t = When::Auto)]
+    color: When,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve a site; saving its files replaces it while it runs
+    Run {
+        /// The site file, or a folder with a site.kdl
+        #[arg(default_value = DEFAULT_SITE)]
+        site: PathBuf,
+    },
+    /// Say what is wrong with a site, and where; changes nothing
+    Check {
+        /// Site files, or folders with a site.kdl
+        #[arg(default_value = DEFAULT_SITE)]
+        sites: Vec<PathBuf>,
+        /// How findings are written
+        #[arg(long, value_enum, default_value_t = check::Format::Human)]
+        format: check::Format,
+    },
+    /// List what a site answers: methods, path, environment, handler, place
+    Routes {
+        /// The site file, or a folder with a site.kdl
+        #[arg(default_value = DEFAULT_SITE)]
+        site: PathBuf,
+        /// How the list is written
+        #[arg(long, value_enum, default_value_t = routes::Format::Human)]
+        format: routes::Format,
+    },
+}
+
+/// Runs the command that the arguments name; gives the exit code: 0 fine, 1 the site has errors or the machine refused,
+/// 2 wrong usage or could not look, 78 a bad site for `run`.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(told) => return usage(&told),
+    };
+    let mut output = Output::new(match arguments.color {
+        When::Auto => Color::Auto,
+        When::Always => Color::Always,
+        When::Never => Color::Never,
+    });
+    match arguments.command {
+        None => {
+            output.out(&Arguments::command().render_help().to_string());
+            ExitCode::SUCCESS
+        }
+        Some(Command::Run { site }) => run::run(&mut output, &site_file(&site)),
+        Some(Command::Check { sites, format }) => {
+            let sites: Vec<PathBuf> = sites.iter().map(|site| site_file(site)).collect();
+            check::run(&mut output, &sites, format)
+        }
+        Some(Command::Routes { site, format }) => routes::run(&mut output, &site_file(&site), format),
+    }
+}
+
+/// What clap has to say: help and version are answers, everything else is wrong usage.
+fn usage(told: &clap::Error) -> ExitCode {
+    let _gone_pipe = told.print();
+    if told.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
+}
+
+/// A folder means the site.kdl in it.
+fn site_file(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join(DEFAULT_SITE) } else { path.to_path_buf() }
+}
+
+/// Why a site file could not be looked at, as a sentence that says what to do.
+fn could_not_look(path: &Path, error: &std::io::Error) -> String {
+    let advice = match error.kind() {
+        std::io::ErrorKind::NotFound => "; name the site file, or write one (docs/guide.md shows how)",
+        _ => "",
+    };
+    format!("moondock: cannot read {}: {error}{advice}\n", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+}
