@@ -11,6 +11,7 @@ use super::api::{Host, ProcessHost};
 use super::call::CallContext;
 use super::fiber::{self, Ended, Fiber, Limits, Stop};
 use super::gate::{Gate, Permit};
+use super::places;
 use super::runspace::{Failure, Runspace};
 use super::settings::Environment;
 use crate::exchange::{Answer, Request};
@@ -325,7 +326,7 @@ impl Pool {
             runspace = self.start(runspace, startup.clone()).await?;
         }
         if !self.environment.settings.persistent {
-            runspace.finish().map_err(|error| error.to_string())?;
+            runspace.finish().map_err(|error| places::split(&error.to_string(), |_| false).0)?;
         }
         count(&self.counters.built);
         *self.unhealthy.lock() = None;
