@@ -11,6 +11,7 @@ pub mod settings;
 pub mod waiting;
 
 mod answer;
+mod captured;
 mod chunks;
 mod form;
 mod headers;

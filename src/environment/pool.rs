@@ -11,6 +11,7 @@ use super::api::{Host, ProcessHost};
 use super::call::CallContext;
 use super::fiber::{self, Ended, Fiber, Limits, Stop};
 use super::gate::{Gate, Permit};
+use super::places;
 use super::runspace::{Failure, Runspace};
 use super::settings::Environment;
 use crate::exchange::{Answer, Request};
@@ -28,7 +29,7 @@ pub struct Pool {
     host: Arc<Host>,
     log: slog::Logger,
     /// Idle runspaces with the worker that used each last, the warmest at the end.
-    idle: Mutex<VecDeque<(u64, Runspace)>>,
+    idle: Mutex<VecDeque<(u64, Arc<Runspace>)>>,
     /// Why the startup script failed last, and when.
     unhealthy: Mutex<Option<(String, Instant)>>,
     counters: Counters,
@@ -149,7 +150,7 @@ impl Pool {
         });
         for _ in 0..pool.environment.settings.min_runspaces {
             match pool.build_here() {
-                Ok(runspace) => pool.idle.lock().push_back((0, runspace)),
+                Ok(runspace) => pool.idle.lock().push_back((0, Arc::new(runspace))),
                 Err(reason) => {
                     pool.note_unhealthy(reason);
                     break;
@@ -224,60 +225,61 @@ impl Pool {
                     return Err(reason.clone());
                 }
                 let built = self.build_runspace().await;
-                built.inspect_err(|reason| self.note_unhealthy(reason.clone()))?
+                Arc::new(built.inspect_err(|reason| self.note_unhealthy(reason.clone()))?)
             }
         };
         self.counters.busy.fetch_add(1, Ordering::Relaxed);
         Ok(Lease { pool: self.clone(), runspace: Some(runspace), discard: false, _permit: permit })
     }
 
-    async fn serve(self: &Arc<Self>, lease: Lease, call: Call) -> Result<Answer, RunError> {
+    /// The fiber and the context hold handles into the runspace, and so go before the lease, which lets others have it.
+    async fn serve(self: &Arc<Self>, mut lease: Lease, call: Call) -> Result<Answer, RunError> {
         let Call { handler, request, timeout, logger } = call;
-        let Some(runspace) = &lease.runspace else { return Err(RunError::Cancelled) };
+        let Some(runspace) = lease.runspace.clone() else { return Err(RunError::Cancelled) };
         let context = runspace.call(handler, Some(request), logger).map_err(|error| self.told(&error))?;
-        let limits = self.limits(timeout);
-        let callbacks = fiber::callbacks(&runspace.lua);
         let inside = context.clone();
-        let fiber = Fiber::new(callbacks, limits, Some(context.clone()), move || {
-            let result = lease.runspace.as_ref().map(|runspace| runspace.run(&inside));
-            (lease, result)
-        });
+        let callbacks = fiber::callbacks(&runspace.lua);
+        let fiber =
+            Fiber::new(callbacks, self.limits(timeout), Some(context.clone()), move || runspace.run(&inside));
         let ended = match fiber {
             Ok(fiber) => fiber.await,
             Err(error) => return Err(RunError::Unhealthy { reason: format!("no memory for a stack: {error}") }),
         };
         count(&self.counters.served);
         self.watch(&context, &ended);
-        self.outcome(ended, &context, timeout)
+        self.outcome(&mut lease, ended, &context, timeout)
     }
 
     /// Turns the end of a fiber into an answer or a failure, and decides whether the runspace can serve again.
     fn outcome(
         &self,
-        ended: Ended<(Lease, Option<Result<Option<Answer>, Failure>>)>,
+        lease: &mut Lease,
+        ended: Ended<Result<Option<Answer>, Failure>>,
         context: &CallContext,
         timeout: Duration,
     ) -> Result<Answer, RunError> {
-        let (mut lease, result) = match ended.result {
-            Ok(ended) => ended,
-            Err(panic) => return Err(self.panicked(&*panic)),
+        let result = match ended.result {
+            Ok(result) => result,
+            Err(panic) => {
+                lease.discard = true;
+                return Err(self.panicked(&*panic));
+            }
         };
-        let place = lease.place(ended.place);
         match (ended.stop, result) {
             (Some(Stop::Deadline), _) => {
                 count(&self.counters.timeouts);
-                Err(RunError::Timeout { limit: timeout, place })
+                Err(RunError::Timeout { limit: timeout, place: lease.place(ended.place) })
             }
             (Some(Stop::Aborted), _) => context.aborted.take().ok_or(RunError::Cancelled),
-            (Some(Stop::Cancelled), _) | (None, None) => Err(RunError::Cancelled),
-            (Some(Stop::Memory), _) | (None, Some(Err(Failure::Memory))) => {
+            (Some(Stop::Cancelled), _) | (None, Ok(None)) => Err(RunError::Cancelled),
+            (Some(Stop::Memory), _) | (None, Err(Failure::Memory)) => {
                 count(&self.counters.memory_errors);
                 lease.discard = true;
-                Err(RunError::Memory { limit: self.environment.settings.memory, place })
+                let limit = self.environment.settings.memory;
+                Err(RunError::Memory { limit, place: lease.place(ended.place) })
             }
-            (None, Some(Err(Failure::Script { message, traceback }))) => Err(RunError::Script { message, traceback }),
-            (None, Some(Ok(Some(answer)))) => Ok(answer),
-            (None, Some(Ok(None))) => Err(RunError::Cancelled),
+            (None, Err(Failure::Script { message, traceback })) => Err(RunError::Script { message, traceback }),
+            (None, Ok(Some(answer))) => Ok(answer),
         }
     }
 
@@ -324,7 +326,7 @@ impl Pool {
             runspace = self.start(runspace, startup.clone()).await?;
         }
         if !self.environment.settings.persistent {
-            runspace.finish().map_err(|error| error.to_string())?;
+            runspace.finish().map_err(|error| places::split(&error.to_string(), |_| false).0)?;
         }
         count(&self.counters.built);
         *self.unhealthy.lock() = None;
@@ -375,7 +377,8 @@ impl Pool {
 /// A runspace that serves one request. Dropping it gives the runspace back, or throws it away.
 struct Lease {
     pool: Arc<Pool>,
-    runspace: Option<Runspace>,
+    /// There until the lease is dropped.
+    runspace: Option<Arc<Runspace>>,
     discard: bool,
     _permit: Permit,
 }
@@ -387,20 +390,21 @@ impl Lease {
         self.runspace.as_ref().map_or(told.clone(), |runspace| runspace.rewrite(&told))
     }
 
-    /// Whether the runspace can serve again.
-    fn is_usable(&self, runspace: &Runspace) -> bool {
+    /// Whether the runspace can serve again. A handler that had to be abandoned holds it for ever.
+    fn is_usable(&self, runspace: &Arc<Runspace>) -> bool {
         let settings = &self.pool.environment.settings;
-        let worn = settings.recycle_requests > 0 && runspace.served >= settings.recycle_requests;
+        let served = runspace.served.fetch_add(1, Ordering::Relaxed) + 1;
+        let worn = settings.recycle_requests > 0 && served >= settings.recycle_requests;
         let old = !settings.recycle_age.is_zero() && runspace.born.elapsed() >= settings.recycle_age;
-        !(self.discard || worn || old || std::thread::panicking() || runspace.is_over())
+        let abandoned = Arc::strong_count(runspace) > 1;
+        !(self.discard || worn || old || abandoned || std::thread::panicking() || runspace.is_over())
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
         let counters = &self.pool.counters;
-        if let Some(mut runspace) = self.runspace.take() {
-            runspace.served += 1;
+        if let Some(runspace) = self.runspace.take() {
             if self.is_usable(&runspace) {
                 self.pool.idle.lock().push_back((worker_number(), runspace));
             } else {

@@ -357,6 +357,67 @@ fn a_startup_script_that_fails_makes_the_pool_unhealthy() {
     assert!(matches!(outcome, Err(RunError::Unhealthy { .. })), "{outcome:?}");
 }
 
+const KEEPS: &str = r#"
+local count, names, inner = 0, {}, { list = {} }
+limit = 10
+config = { deep = { list = { 1 } } }
+function tick() count += 1 return count end
+function see() return count end
+function remember(name) local ok = pcall(function() names[name] = true end) return ok, names[name] end
+function nested() return pcall(table.insert, inner.list, 1) end
+local later
+function calls() return later() end
+function later() return "later" end
+gone = respond { status = 410 }
+"#;
+
+#[test]
+fn what_a_startup_script_leaves_is_the_same_for_every_request() {
+    let mut environment = Environment::named("startup", settings(1));
+    environment.startup = Some(script(1, KEEPS));
+    let pool = pool(environment);
+    pool.health().unwrap();
+    let look = script(2, r#"
+        local before = see()
+        local ticks = tick() .. tick()
+        local kept, found = remember("x")
+        local changed = pcall(function() config.deep.list[1] = 2 end) or pcall(function() limit = 20 end)
+        return table.concat({ before, ticks, tostring(kept), tostring(found), tostring(nested()), limit,
+            config.deep.list[1], calls(), tostring(changed) }, " ")"#);
+    let set = script(3, "tick = nil remember('x') limit = 7 return gone");
+    on_worker(async {
+        let first = text(&run(&pool, &look, LONG).await);
+        assert_eq!(first, "0 12 false nil false 20 1 later true", "`limit` may be set in the request's own globals");
+        let answer = run(&pool, &set, LONG).await;
+        assert!(matches!(&answer, Ok(Answer::Response(response)) if response.status == 410), "{answer:?}");
+        assert_eq!(text(&run(&pool, &look, LONG).await), first);
+    });
+    assert_eq!(pool.stats().built, 1);
+}
+
+#[test]
+fn a_startup_script_cannot_leave_what_changes_in_a_clean_runspace() {
+    for (name, lua) in [
+        ("turn", "turn = coroutine.wrap(function() while true do coroutine.yield(1) end end)"),
+        ("routine", "routine = coroutine.create(function() end)"),
+        ("bytes", "bytes = buffer.create(8)"),
+        ("words", "words = ('a b'):gmatch('%a')"),
+        ("deep", "deep = { { { hidden = buffer.create(1) } } }"),
+        ("inside", "local bytes = buffer.create(1) function inside() return bytes end"),
+        ("meta", "meta = setmetatable({}, { __index = coroutine.wrap(function() end) })"),
+    ] {
+        let mut environment = Environment::named("startup", settings(1));
+        environment.startup = Some(script(1, lua));
+        let reason = pool(environment.clone()).health().unwrap_err();
+        assert!(reason.contains(&format!("`{name}`")), "{name}: {reason}");
+        environment.settings.persistent = true;
+        pool(environment).health().unwrap();
+    }
+    let mut environment = Environment::named("startup", settings(1));
+    environment.startup = Some(script(1, "local t = {} for i = 1, 200000 do t = { t } end deep = t"));
+    pool(environment).health().unwrap();
+}
+
 #[test]
 fn runspaces_are_recycled_by_requests() {
     let pool = pool(Environment::named("recycle", EnvironmentSettings { recycle_requests: 2, ..settings(1) }));

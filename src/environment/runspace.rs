@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use mlua::{Lua, MultiValue, Table};
@@ -12,6 +13,7 @@ use super::call::CallContext;
 use super::chunks::Chunks;
 use super::places;
 use super::request::RequestKit;
+use super::sandbox::{Base, Known};
 use super::settings::Environment;
 use super::{answer, sandbox};
 use crate::exchange::{Answer, Request};
@@ -22,12 +24,15 @@ pub(super) struct Runspace {
     pub(super) lua: Lua,
     environment: Arc<Environment>,
     kit: RequestKit,
-    /// The metatable of request globals; `None` until the base is frozen.
-    base: Option<Table>,
+    /// `None` until the base is frozen.
+    base: Option<Base>,
+    /// What was there before the startup script of a clean environment.
+    host: Option<Known>,
     /// Globals and loaded modules that stay, when the environment is persistent.
     kept: Option<(Table, Table)>,
     pub(super) born: Instant,
-    pub(super) served: u64,
+    /// How many requests it served.
+    pub(super) served: AtomicU64,
 }
 
 /// How a handler failed, seen from inside.
@@ -47,25 +52,28 @@ impl Runspace {
         sandbox::furnish(&lua, host)?;
         let kit = RequestKit::install(&lua)?;
         lua.set_app_data(Chunks::default());
+        let settings = &host.environment.settings;
+        let known = if settings.persistent { None } else { Some(sandbox::known(&lua)?) };
         // Luau has no emergency collection: the soft limit is kept by the interrupt, this one only stops what grows
         // faster than a slice.
-        lua.set_memory_limit(host.environment.settings.memory.saturating_mul(2))?;
+        lua.set_memory_limit(settings.memory.saturating_mul(2))?;
         Ok(Self {
             lua,
             environment: host.environment.clone(),
             kit,
             base: None,
+            host: known,
             kept: None,
             born: Instant::now(),
-            served: 0,
+            served: AtomicU64::new(0),
         })
     }
 
     /// Freezes the base. A persistent runspace gets the globals that it keeps.
     pub(super) fn finish(&mut self) -> mlua::Result<()> {
-        let base = sandbox::freeze(&self.lua)?;
+        let base = sandbox::freeze(&self.lua, self.host.take().as_ref())?;
         if self.environment.settings.persistent {
-            self.kept = Some((sandbox::globals(&self.lua, &base)?, self.lua.create_table()?));
+            self.kept = Some((sandbox::globals(&self.lua, &base.metatable)?, self.lua.create_table()?));
         }
         self.base = Some(base);
         Ok(())
@@ -80,7 +88,10 @@ impl Runspace {
     ) -> mlua::Result<Rc<CallContext>> {
         let (globals, loaded) = match (&self.kept, &self.base) {
             (Some((globals, loaded)), _) => (globals.clone(), Some(loaded.clone())),
-            (None, Some(base)) => (sandbox::globals(&self.lua, base)?, None),
+            (None, Some(base)) => {
+                base.restore(&self.lua)?;
+                (sandbox::globals(&self.lua, &base.metatable)?, None)
+            }
             (None, None) => (self.lua.globals(), None),
         };
         Ok(Rc::new(CallContext {

@@ -113,7 +113,7 @@ const FENCES: &[(&str, &[&str])] = &[
 ];
 
 /// The only files with `unsafe` in them: the handler's native stack, and the ticker that interrupts it.
-const UNSAFE: &[&str] = &["environment/fiber.rs", "environment/ticker.rs"];
+const UNSAFE: &[&str] = &["environment/captured.rs", "environment/fiber.rs", "environment/ticker.rs"];
 
 /// Names that say nothing and attract everything.
 const EMPTY_NAMES: &[&str] = &[
