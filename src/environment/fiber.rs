@@ -97,6 +97,8 @@ pub(super) struct Frame {
     call: Option<Rc<CallContext>>,
     /// What one part of a waiting function leaves for the next.
     kept: Option<Box<dyn Any>>,
+    /// What host functions hold over calls into Lua; let go with the fiber, however it ends.
+    held: Vec<(u64, Box<dyn Any>)>,
 }
 
 thread_local! {
@@ -185,6 +187,25 @@ pub(super) fn keep(value: Box<dyn Any>) -> Option<()> {
 /// Takes the value that the part before left.
 pub(super) fn take_kept() -> Option<Box<dyn Any>> {
     with_frame(|frame| frame.kept.take()).flatten()
+}
+
+/// Holds a value under a number until it is [`let_go`] or the fiber ends; `None` when nothing that could wait runs here.
+pub(super) fn hold(number: u64, value: Box<dyn Any>) -> Option<()> {
+    with_frame(|frame| frame.held.push((number, value)))
+}
+
+/// Takes back a value that is held.
+pub(super) fn let_go(number: u64) -> Option<Box<dyn Any>> {
+    with_frame(|frame| {
+        let place = frame.held.iter().position(|(held, _)| *held == number)?;
+        Some(frame.held.swap_remove(place).1)
+    })
+    .flatten()
+}
+
+/// Whether a value is held under a number.
+pub(super) fn holds(number: u64) -> bool {
+    with_frame(|frame| frame.held.iter().any(|(held, _)| *held == number)).unwrap_or(false)
 }
 
 fn with_frame<R>(read: impl FnOnce(&mut Frame) -> R) -> Option<R> {
@@ -342,6 +363,7 @@ impl<R: 'static> Fiber<R> {
             preemptions: 0,
             call,
             kept: None,
+            held: Vec::new(),
         });
         let inside: *mut Frame = &mut *frame;
         let coroutine = Coroutine::with_stack(stack, move |yielder, _| {
@@ -373,6 +395,7 @@ impl<R: 'static> Fiber<R> {
     fn end(&mut self, result: std::thread::Result<R>) -> Ended<R> {
         self.keep_stack();
         let frame = &mut self.frame;
+        frame.held.clear();
         Ended { result, stop: frame.stop, place: frame.place.take(), preemptions: frame.preemptions }
     }
 
@@ -494,6 +517,7 @@ pub(super) fn with_test_call<R>(
         preemptions: 0,
         call: Some(call),
         kept: None,
+        held: Vec::new(),
     };
     let outer = CURRENT.replace(&mut frame);
     let result = work();

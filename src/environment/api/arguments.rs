@@ -37,7 +37,10 @@ fn wrong(function: &str, what: &str, wanted: &str, value: &Value) -> Error {
 pub fn name_of(value: &Value) -> String {
     match value {
         Value::String(name) => name.to_string_lossy(),
-        other => other.to_string().unwrap_or_default(),
+        Value::Integer(number) => number.to_string(),
+        Value::Number(number) => number.to_string(),
+        // What a metamethod says is not asked: it may wait, and a host function must not be below one that waits.
+        other => kind(other).to_owned(),
     }
 }
 

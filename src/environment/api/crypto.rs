@@ -11,7 +11,7 @@ use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 use subtle::ConstantTimeEq;
 
 use crate::environment::api::arguments::{bytes, choice, misuse, whole};
-use crate::environment::api::{Host, Module, base64};
+use crate::environment::api::{Host, Module, base64, password};
 
 /// The module.
 pub const MODULE: Module = Module {
@@ -63,12 +63,13 @@ const ENCODINGS: [(&str, Encode); 4] = [
     ("raw", |bytes| bytes.to_vec()),
 ];
 
-fn install(lua: &Lua, _: &Arc<Host>) -> Result<Value> {
+fn install(lua: &Lua, host: &Arc<Host>) -> Result<Value> {
     let module = lua.create_table()?;
     module.raw_set("hash", lua.create_function(hash)?)?;
     module.raw_set("hmac", lua.create_function(hmac)?)?;
     module.raw_set("equal", lua.create_function(equal)?)?;
     module.raw_set("random", lua.create_function(random)?)?;
+    password::install(lua, &module, &host.process)?;
     Ok(Value::Table(module))
 }
 

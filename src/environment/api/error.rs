@@ -5,6 +5,8 @@
 
 use mlua::{IntoLua, Lua, Result, Table, Value};
 
+use crate::environment::api::arguments::kind;
+
 /// Where the metatable of all failures is kept in a runspace.
 const METATABLE: &str = "moondock.failure";
 
@@ -73,7 +75,11 @@ fn concatenate(lua: &Lua, (left, right): (Value, Value)) -> Result<mlua::LuaStri
     for side in [&left, &right] {
         match side {
             Value::String(text) => joined.extend_from_slice(&text.as_bytes()),
-            other => joined.extend_from_slice(other.to_string()?.as_bytes()),
+            Value::Integer(_) | Value::Number(_) => joined.extend_from_slice(side.to_string()?.as_bytes()),
+            other => match Failure::text_of(lua, other) {
+                Some(text) => joined.extend_from_slice(text.as_bytes()),
+                None => return Err(mlua::Error::runtime(format_args!("attempt to concatenate {} with an error", kind(other)))),
+            },
         }
     }
     lua.create_string(joined)
@@ -92,7 +98,8 @@ mod tests {
         lua.load(
             r#"
             assert(tostring(err) == "no hex")
-            assert("failed: " .. err == "failed: no hex" and err .. "!" == "no hex!")
+            assert("failed: " .. err == "failed: no hex" and err .. "!" == "no hex!" and err .. 5 == "no hex5")
+            assert(err .. err == "no hexno hex" and not pcall(function() return err .. {} end))
             assert(err.code == "invalid-hex" and err.message == "no hex")
             assert(not pcall(function() err.code = 1 end))
             assert(getmetatable(err) == false)

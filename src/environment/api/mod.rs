@@ -10,17 +10,20 @@ use crate::environment::settings::Environment;
 pub mod all;
 pub mod arguments;
 pub mod base64;
+pub mod cache;
 pub mod crypto;
 pub mod error;
 pub mod hex;
 pub mod json;
 pub mod later;
+pub mod log;
 pub mod password;
 pub mod re;
 pub mod require;
 pub mod respond;
 pub mod secrets;
 pub mod server;
+pub mod sleep;
 #[cfg(test)]
 pub mod testing;
 pub mod time;
@@ -44,6 +47,8 @@ pub struct ProcessHost {
     pub generation: AtomicU64,
     /// The name of this node.
     pub node: String,
+    /// What scripts keep in memory.
+    pub cache: cache::Cache,
     /// What computes password hashes.
     pub passwords: password::Passwords,
     /// The regular expressions used last.
@@ -62,6 +67,8 @@ pub struct Module {
 
 /// Every module, in the order of the reference.
 pub const MODULES: &[Module] = &[
+    log::MODULE,
+    log::PRINT,
     base64::MODULE,
     hex::MODULE,
     json::MODULE,
@@ -71,11 +78,13 @@ pub const MODULES: &[Module] = &[
     respond::ABORT,
     url::MODULE,
     uuid::MODULE,
+    cache::MODULE,
     re::MODULE,
     crypto::MODULE,
     time::MODULE,
     vars::MODULE,
     secrets::MODULE,
+    sleep::MODULE,
     server::MODULE,
     all::MODULE,
     require::MODULE,

@@ -7,12 +7,16 @@ use std::sync::Arc;
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Argon2, Params, PasswordHasher, PasswordVerifier};
+use mlua::{IntoLuaMulti, Lua, MultiValue, Result, Table, Value};
 use tokio::sync::Semaphore;
 
+use crate::environment::api::ProcessHost;
+use crate::environment::api::arguments::{bytes, misuse, text};
 use crate::environment::api::error::{Failure, Outcome};
+use crate::environment::waiting::{Pending, waiting_function};
 
 /// The longest password, in bytes.
-pub const LONGEST: usize = 4096;
+const LONGEST: usize = 4096;
 
 /// The costliest hash that is verified: 256 MiB, 32 passes, 16 lanes. A hash names its own cost, and may come from anywhere.
 const COSTLIEST: (u32, u32, u32) = (256 * 1024, 32, 16);
@@ -32,7 +36,7 @@ impl Passwords {
     /// The text to keep of a password: algorithm, cost, salt and hash (`$argon2id$v=19$m=19456,t=2,p=1$…`).
     pub async fn hash(self, password: Vec<u8>) -> Outcome<String> {
         self.compute(move || {
-            let hashed: Result<PasswordHash, _> = Argon2::default().hash_password(&password);
+            let hashed: std::result::Result<PasswordHash, _> = Argon2::default().hash_password(&password);
             hashed.map(|hash| hash.to_string()).map_err(|error| {
                 Failure::new(
                     "password",
@@ -80,6 +84,41 @@ impl Passwords {
             Failure::new("password", format!("the computation broke off: {error}"))
         })?
     }
+}
+
+/// Adds the functions to `crypto`.
+///
+/// # Errors
+/// Lua has no memory left.
+pub fn install(lua: &Lua, module: &Table, process: &Arc<ProcessHost>) -> Result<()> {
+    let host = Arc::clone(process);
+    let hash = move |lua: &Lua, arguments: MultiValue| -> Result<Pending<Outcome<String>>> {
+        let password: Value = lua.unpack_multi(arguments)?;
+        let password = password_of("crypto.password_hash", &password)?;
+        Ok(Box::pin(host.passwords.clone().hash(password)))
+    };
+    module.raw_set("password_hash", waiting_function(lua, hash, finish)?)?;
+    let host = Arc::clone(process);
+    let verify = move |lua: &Lua, arguments: MultiValue| -> Result<Pending<Outcome<bool>>> {
+        let (password, kept): (Value, Value) = lua.unpack_multi(arguments)?;
+        let password = password_of("crypto.password_verify", &password)?;
+        let kept = text("crypto.password_verify", "hash", &kept)?.to_owned();
+        Ok(Box::pin(host.passwords.clone().verify(password, kept)))
+    };
+    module.raw_set("password_verify", waiting_function(lua, verify, finish)?)
+}
+
+fn finish<T: mlua::IntoLua>(lua: &Lua, outcome: Outcome<T>) -> Result<MultiValue> {
+    outcome.into_lua_multi(lua)
+}
+
+fn password_of(function: &str, password: &Value) -> Result<Vec<u8>> {
+    let password = bytes(function, "password", password)?;
+    if password.len() > LONGEST {
+        let length = password.len();
+        return Err(misuse(function, format_args!("password must be at most {LONGEST} bytes long, not {length}")));
+    }
+    Ok(password.to_vec())
 }
 
 fn read(kept: &str) -> Outcome<Params> {

@@ -1,16 +1,20 @@
-//! JSON-like values outside of Lua: what the cache keeps and what log records carry.
+//! Values of Lua as the fields of log records: copies, in which what JSON cannot hold is described instead.
 //!
-//! Copies, so that nothing a script does later reaches them. The fast way between JSON text and Lua is `json`, not this.
+//! The way between JSON text and Lua is `json`, not this.
 
+use std::ffi::c_void;
 use std::fmt;
 
 use mlua::{Lua, Result, Table, Value};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use crate::environment::api::arguments::kind;
+use crate::environment::api::arguments::{kind, name_of};
 
-/// How deep a value may be.
+/// How deep a value may be; what is deeper is described.
 pub const DEPTH: usize = 128;
+
+/// What a value, or the name of a field, costs beside its text, in bytes.
+const OVERHEAD: usize = 16;
 
 /// The largest whole number that Lua's numbers tell from its neighbours.
 const EXACT: u64 = 1 << 53;
@@ -25,33 +29,16 @@ pub enum Data {
     Null,
     /// A boolean.
     Boolean(bool),
-    /// A whole number beyond those that a number tells from their neighbours.
+    /// A whole number.
     Integer(i64),
-    /// A number.
+    /// A number with a fraction, or beyond whole numbers, or none.
     Number(f64),
-    /// A string.
+    /// A string, or what stands for something that is not JSON-like.
     Text(Box<[u8]>),
     /// A list.
     Array(Vec<Data>),
     /// Named values, in no order.
     Object(Vec<(Box<[u8]>, Data)>),
-}
-
-/// Why a value cannot be copied.
-#[derive(Debug)]
-pub enum Refused {
-    /// Something in it is not JSON-like; a sentence that names the place.
-    Odd(String),
-    /// It is larger than the limit.
-    TooLarge,
-    /// Lua failed.
-    Lua(mlua::Error),
-}
-
-impl From<mlua::Error> for Refused {
-    fn from(error: mlua::Error) -> Self {
-        Self::Lua(error)
-    }
 }
 
 /// The metatable that marks a table as an array, made when a runspace first needs it.
@@ -69,207 +56,117 @@ pub fn array_metatable(lua: &Lua) -> Result<Table> {
     Ok(made)
 }
 
-/// Copies values out of Lua, up to a limit.
-pub struct Reader<'a> {
+/// The copy of a value, with `<function>` for a function and the like; `None` when it takes more than `limit` bytes.
+/// No metamethod is asked.
+///
+/// # Errors
+/// Lua has no memory left.
+pub fn describe(lua: &Lua, value: &Value, limit: usize) -> Result<Option<Data>> {
+    let mut reader = Reader { lua, left: limit, holders: Vec::new() };
+    match reader.read(value) {
+        Ok(data) => Ok(Some(data)),
+        Err(Refused::TooLarge) => Ok(None),
+        Err(Refused::Lua(error)) => Err(error),
+    }
+}
+
+/// Why a value cannot be copied.
+enum Refused {
+    TooLarge,
+    Lua(mlua::Error),
+}
+
+impl From<mlua::Error> for Refused {
+    fn from(error: mlua::Error) -> Self {
+        Self::Lua(error)
+    }
+}
+
+struct Reader<'a> {
     lua: &'a Lua,
     /// Bytes that may still be taken.
     left: usize,
-    /// Whether what is not JSON-like becomes its description instead of being refused.
-    describe: bool,
     /// The tables that hold the current one.
-    holders: Vec<*const std::ffi::c_void>,
-    /// Where the current one is.
-    path: Vec<Step>,
+    holders: Vec<*const c_void>,
 }
 
-/// One step into a value.
-enum Step {
-    Index(usize),
-    Key(Box<[u8]>),
-}
+type Read<T = Data> = std::result::Result<T, Refused>;
 
-impl<'a> Reader<'a> {
-    /// Refuses what is not JSON-like, and more than `limit` bytes.
-    pub fn strict(lua: &'a Lua, limit: usize) -> Self {
-        Self {
-            lua,
-            left: limit,
-            describe: false,
-            holders: Vec::new(),
-            path: Vec::new(),
-        }
-    }
-
-    /// Writes `<function>` for a function and the like; still refuses more than `limit` bytes.
-    pub fn lenient(lua: &'a Lua, limit: usize) -> Self {
-        Self {
-            describe: true,
-            ..Self::strict(lua, limit)
-        }
-    }
-
-    /// The copy of a value.
-    ///
-    /// # Errors
-    /// Why it cannot be copied.
-    pub fn read(&mut self, value: &Value) -> std::result::Result<Data, Refused> {
-        self.take(16)?;
+impl Reader<'_> {
+    fn read(&mut self, value: &Value) -> Read {
+        self.take(OVERHEAD)?;
         Ok(match value {
             Value::Boolean(value) => Data::Boolean(*value),
             Value::Number(value) => Data::Number(*value),
-            Value::Integer(value) if value.unsigned_abs() <= EXACT => Data::Number(*value as f64),
             Value::Integer(value) => Data::Integer(*value),
             Value::String(text) => Data::Text(self.copy(&text.as_bytes())?),
             Value::LightUserData(_) if value.is_null() => Data::Null,
-            Value::Table(table) => return self.table(table),
-            other => return self.odd(kind(other)),
+            Value::Table(table) => self.table(table)?,
+            other => described(kind(other)),
         })
     }
 
-    fn take(&mut self, bytes: usize) -> std::result::Result<(), Refused> {
+    fn take(&mut self, bytes: usize) -> Read<()> {
         self.left = self.left.checked_sub(bytes).ok_or(Refused::TooLarge)?;
         Ok(())
     }
 
-    fn copy(&mut self, bytes: &[u8]) -> std::result::Result<Box<[u8]>, Refused> {
+    fn copy(&mut self, bytes: &[u8]) -> Read<Box<[u8]>> {
         self.take(bytes.len())?;
         Ok(bytes.into())
     }
 
-    fn table(&mut self, table: &Table) -> std::result::Result<Data, Refused> {
+    fn table(&mut self, table: &Table) -> Read {
         let pointer = table.to_pointer();
         if self.holders.contains(&pointer) {
-            return self.odd("a table that holds itself");
+            return Ok(described("a table that holds itself"));
         }
         if self.holders.len() == DEPTH {
-            return self.odd("deeper than 128 tables");
+            return Ok(described("a deep table"));
         }
         self.holders.push(pointer);
-        let data = self.inside(table);
+        let data = if self.is_list(table)? { self.array(table) } else { self.object(table) };
         self.holders.pop();
         data
     }
 
-    fn inside(&mut self, table: &Table) -> std::result::Result<Data, Refused> {
+    /// Whether all keys are those of a list; an empty table is one when it is marked so.
+    fn is_list(&self, table: &Table) -> Read<bool> {
         let length = table.raw_len();
-        if length > 0 {
-            return self.array(table, length);
+        if length == 0 {
+            return Ok(table.is_empty() && table.metatable() == Some(array_metatable(self.lua)?));
         }
-        let marked = match table.metatable() {
-            Some(metatable) => metatable == array_metatable(self.lua)?,
-            None => false,
-        };
-        if marked {
-            self.array(table, 0)
-        } else {
-            self.object(table)
+        if length > self.left / OVERHEAD {
+            return Err(Refused::TooLarge);
         }
+        let keys = table.pairs::<Value, Value>().take(length + 1).count();
+        Ok(keys == length)
     }
 
-    fn array(&mut self, table: &Table, length: usize) -> std::result::Result<Data, Refused> {
-        let mut count = 0_usize;
-        table.for_each(|_: Value, _: Value| {
-            count += 1;
-            Ok(())
-        })?;
-        if count != length {
-            return if self.describe {
-                self.object(table)
-            } else {
-                self.odd("a table with holes or mixed keys")
-            };
-        }
-        let mut items = Vec::new();
-        for index in 1..=length {
-            self.path.push(Step::Index(index));
-            items.push(self.read(&table.raw_get(index)?)?);
-            self.path.pop();
-        }
-        Ok(Data::Array(items))
+    fn array(&mut self, table: &Table) -> Read {
+        let items = (1..=table.raw_len()).map(|index| self.read(&table.raw_get(index)?));
+        items.collect::<Read<_>>().map(Data::Array)
     }
 
-    fn object(&mut self, table: &Table) -> std::result::Result<Data, Refused> {
+    fn object(&mut self, table: &Table) -> Read {
         let mut fields = Vec::new();
         for pair in table.pairs::<Value, Value>() {
             let (key, value) = pair?;
+            self.take(OVERHEAD)?;
             let key = match &key {
                 Value::String(key) => self.copy(&key.as_bytes())?,
-                key if self.describe => self.copy(key.to_string()?.as_bytes())?,
-                key => return self.odd(&format!("a table with {} as a key", kind(key))),
+                key => self.copy(name_of(key).as_bytes())?,
             };
-            self.take(16)?;
-            self.path.push(Step::Key(key.clone()));
-            let value = self.read(&value)?;
-            self.path.pop();
-            fields.push((key, value));
+            fields.push((key, self.read(&value)?));
         }
         Ok(Data::Object(fields))
     }
-
-    /// What is not JSON-like: described or refused.
-    fn odd(&self, what: &str) -> std::result::Result<Data, Refused> {
-        if self.describe {
-            let what = what.trim_start_matches("a ").trim_start_matches("an ");
-            return Ok(Data::Text(format!("<{what}>").into_bytes().into()));
-        }
-        let mut place = String::from("the value");
-        for step in &self.path {
-            match step {
-                Step::Index(index) => place.push_str(&format!("[{index}]")),
-                Step::Key(key) => {
-                    place.push_str(&format!(".{}", String::from_utf8_lossy(key).escape_debug()))
-                }
-            }
-        }
-        Err(Refused::Odd(format!("{place} is {what}")))
-    }
 }
 
-impl Data {
-    /// Makes the value in a runspace.
-    ///
-    /// # Errors
-    /// Lua has no memory left.
-    pub fn to_lua(&self, lua: &Lua) -> Result<Value> {
-        Ok(match self {
-            Self::Null => Value::NULL,
-            Self::Boolean(value) => Value::Boolean(*value),
-            Self::Integer(value) => Value::Number(*value as f64),
-            Self::Number(value) => Value::Number(*value),
-            Self::Text(text) => Value::String(lua.create_string(text)?),
-            Self::Array(items) => {
-                let table = lua.create_table_with_capacity(items.len(), 0)?;
-                for (index, item) in items.iter().enumerate() {
-                    table.raw_set(index + 1, item.to_lua(lua)?)?;
-                }
-                if items.is_empty() {
-                    table.set_metatable(Some(array_metatable(lua)?))?;
-                }
-                Value::Table(table)
-            }
-            Self::Object(fields) => {
-                let table = lua.create_table_with_capacity(0, fields.len())?;
-                for (key, value) in fields {
-                    table.raw_set(lua.create_string(key)?, value.to_lua(lua)?)?;
-                }
-                Value::Table(table)
-            }
-        })
-    }
-
-    /// About how many bytes of memory it holds.
-    pub fn size(&self) -> usize {
-        size_of::<Self>()
-            + match self {
-                Self::Text(text) => text.len(),
-                Self::Array(items) => items.iter().map(Self::size).sum(),
-                Self::Object(fields) => fields
-                    .iter()
-                    .map(|(key, value)| 16 + key.len() + value.size())
-                    .sum(),
-                _ => 0,
-            }
-    }
+/// What stands for something that JSON cannot hold.
+fn described(what: &str) -> Data {
+    let what = what.trim_start_matches("an ").trim_start_matches("a ");
+    Data::Text(format!("<{what}>").into_bytes().into())
 }
 
 impl Serialize for Data {
@@ -278,42 +175,37 @@ impl Serialize for Data {
             Self::Null => serializer.serialize_unit(),
             Self::Boolean(value) => serializer.serialize_bool(*value),
             Self::Integer(value) => serializer.serialize_i64(*value),
-            Self::Number(value) => match whole(*value) {
-                Some(whole) => serializer.serialize_i64(whole),
-                None if value.is_finite() => serializer.serialize_f64(*value),
-                None => serializer.serialize_str(&value.to_string()),
-            },
+            Self::Number(value) => serialize_number(*value, serializer),
             Self::Text(text) => serializer.serialize_str(&String::from_utf8_lossy(text)),
             Self::Array(items) => {
                 let mut list = serializer.serialize_seq(Some(items.len()))?;
-                items
-                    .iter()
-                    .try_for_each(|item| list.serialize_element(item))?;
+                items.iter().try_for_each(|item| list.serialize_element(item))?;
                 list.end()
             }
             Self::Object(fields) => {
                 let mut map = serializer.serialize_map(Some(fields.len()))?;
-                fields.iter().try_for_each(|(key, value)| {
-                    map.serialize_entry(&*String::from_utf8_lossy(key), value)
-                })?;
+                fields.iter().try_for_each(|(key, value)| map.serialize_entry(&*String::from_utf8_lossy(key), value))?;
                 map.end()
             }
         }
     }
 }
 
-/// The whole number that a number is, if it is one exactly.
-pub fn whole(number: f64) -> Option<i64> {
-    (number.fract() == 0.0 && number.abs() <= EXACT as f64).then_some(number as i64)
+/// A number; JSON has no word for those that are none, so they are text.
+fn serialize_number<S: Serializer>(number: f64, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    if !number.is_finite() {
+        serializer.serialize_str(&number.to_string())
+    } else if number.fract() == 0.0 && number.abs() <= EXACT as f64 {
+        serializer.serialize_i64(number as i64)
+    } else {
+        serializer.serialize_f64(number)
+    }
 }
 
 impl fmt::Display for Data {
-    /// As JSON; text stands alone, without quotes.
+    /// As JSON.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Text(text) => out.write_str(&String::from_utf8_lossy(text)),
-            other => out.write_str(&serde_json::to_string(other).map_err(|_| fmt::Error)?),
-        }
+        out.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -321,16 +213,15 @@ impl fmt::Display for Data {
 mod tests {
     use super::*;
 
-    fn read(lua: &Lua, code: &str) -> std::result::Result<Data, Refused> {
+    fn read(lua: &Lua, code: &str) -> Option<String> {
         lua.globals().set("null", Value::NULL).unwrap();
-        lua.globals()
-            .set("array", array_metatable(lua).unwrap())
-            .unwrap();
-        Reader::strict(lua, 1 << 20).read(&lua.load(code).eval().unwrap())
+        lua.globals().set("array", array_metatable(lua).unwrap()).unwrap();
+        let data = describe(lua, &lua.load(code).eval().unwrap(), 1 << 20).unwrap();
+        data.map(|data| data.to_string())
     }
 
     #[test]
-    fn comes_back_as_it_was() {
+    fn json_like_values_are_themselves() {
         let lua = Lua::new();
         for (code, json) in [
             ("true", "true"),
@@ -340,78 +231,44 @@ mod tests {
             ("null", "null"),
             ("{}", "{}"),
             ("setmetatable({}, array)", "[]"),
+            ("setmetatable({1}, array)", "[1]"),
             ("{1, 'x', {}, {2}}", "[1,\"x\",{},[2]]"),
             ("{a = {b = null}}", "{\"a\":{\"b\":null}}"),
-            ("0/0", "\"NaN\""),
         ] {
-            let data = read(&lua, code).unwrap();
-            assert_eq!(serde_json::to_string(&data).unwrap(), json, "{code}");
-            let again = Reader::strict(&lua, 1 << 20)
-                .read(&data.to_lua(&lua).unwrap())
-                .unwrap();
-            assert_eq!(format!("{again:?}"), format!("{data:?}"), "{code}");
+            assert_eq!(read(&lua, code).as_deref(), Some(json), "{code}");
         }
     }
 
     #[test]
-    fn refuses_with_the_place() {
+    fn other_values_are_described() {
         let lua = Lua::new();
-        for (code, why) in [
-            ("print", "the value is a function"),
-            ("{a = {1, print}}", "the value.a[2] is a function"),
-            (
-                "{1, nil, 3}",
-                "the value is a table with holes or mixed keys",
-            ),
-            (
-                "{1, x = 2}",
-                "the value is a table with holes or mixed keys",
-            ),
-            ("{[1.5] = 2}", "the value is a table with a number as a key"),
-            (
-                "{[true] = 2}",
-                "the value is a table with a boolean as a key",
-            ),
-            (
-                "(function() local t = {}; t.me = {t}; return t end)()",
-                "the value.me[1] is a table that holds itself",
-            ),
-            ("coroutine.create(print)", "the value is a coroutine"),
+        for (code, json) in [
+            ("0/0", "\"NaN\""),
+            ("-1/0", "\"-inf\""),
+            ("print", "\"<function>\""),
+            ("{f = coroutine.create(print)}", "{\"f\":\"<coroutine>\"}"),
+            ("{[1.5] = 2}", "{\"1.5\":2}"),
+            ("{[print] = 2}", "{\"a function\":2}"),
+            ("{1, nil, 3}", "{\"1\":1,\"3\":3}"),
+            ("(function() local t = {}; t.me = {t}; return t end)()", "{\"me\":[\"<table that holds itself>\"]}"),
+            ("setmetatable({a = 1}, {__tostring = error, __index = error, __len = error, __iter = error})", "{\"a\":1}"),
         ] {
-            match read(&lua, code) {
-                Err(Refused::Odd(message)) => assert_eq!(message, why, "{code}"),
-                other => panic!("{code}: {other:?}"),
-            }
+            assert_eq!(read(&lua, code).as_deref(), Some(json), "{code}");
         }
     }
 
     #[test]
     fn depth_and_size_are_bounded() {
         let lua = Lua::new();
-        let nest = |depth: usize| {
-            format!(
-                "(function() local t = {{}}; for i = 2, {depth} do t = {{t}} end; return t end)()"
-            )
-        };
-        assert!(read(&lua, &nest(128)).is_ok());
-        assert!(matches!(read(&lua, &nest(129)), Err(Refused::Odd(_))));
-        assert!(matches!(
-            read(&lua, "string.rep('x', 2^21)"),
-            Err(Refused::TooLarge)
-        ));
-        let shared = "(function() local t = {1}; for i = 1, 60 do t = {t, t} end; return t end)()";
-        assert!(matches!(read(&lua, shared), Err(Refused::TooLarge)));
-    }
-
-    #[test]
-    fn lenient_describes() {
-        let lua = Lua::new();
-        let value = lua.load("{ f = print, list = {1, x = 2} }").eval().unwrap();
-        let data = Reader::lenient(&lua, 1 << 20).read(&value).unwrap();
-        let json: serde_json::Value = serde_json::to_value(&data).unwrap();
-        assert_eq!(
-            json,
-            serde_json::json!({ "f": "<function>", "list": { "1": 1, "x": 2 } })
-        );
+        let deep = read(&lua, "(function() local t = {}; for i = 1, 1000 do t = {t} end; return t end)()");
+        assert!(deep.is_some_and(|deep| deep.contains("<deep table>")));
+        for code in [
+            "string.rep('x', 2^21)",
+            "table.create(2^20, 0)",
+            "(function() local t = {1}; for i = 1, 60 do t = {t, t} end; return t end)()",
+            "(function() local t = {}; for i = 1, 2^17 do t['k' .. i] = true end; return t end)()",
+        ] {
+            assert_eq!(read(&lua, code), None, "{code}");
+        }
     }
 }
