@@ -112,8 +112,15 @@ const FENCES: &[(&str, &[&str])] = &[
     ("mimalloc", &["main.rs"]),
 ];
 
-/// The only files with `unsafe` in them: the handler's native stack, and the ticker that interrupts it.
-const UNSAFE: &[&str] = &["environment/captured.rs", "environment/fiber.rs", "environment/ticker.rs"];
+/// The only files with `unsafe` in them: the handler's native stack, the ticker that interrupts it, what is captured from
+/// it, and the raw walks over values.
+const UNSAFE: &[&str] = &[
+    "environment/captured.rs",
+    "environment/fiber.rs",
+    "environment/json_read.rs",
+    "environment/json_write.rs",
+    "environment/ticker.rs",
+];
 
 /// Names that say nothing and attract everything.
 const EMPTY_NAMES: &[&str] = &[
