@@ -33,6 +33,16 @@ return function(list, before)
     return sort(list, before)
 end";
 
+/// Luau takes the count as a 32-bit number, so one beyond it would wrap around and give an empty text.
+const REP: &str = "
+local rep = string.rep
+return function(text, count)
+    if type(count) == 'number' and count >= 2147483648 then
+        error('not enough memory: string.rep of ' .. count, 2)
+    end
+    return rep(text, count)
+end";
+
 /// Removes what is dangerous and installs what scripts may call.
 pub(super) fn furnish(lua: &Lua, host: &Arc<Host>) -> mlua::Result<()> {
     let globals = lua.globals();
@@ -45,6 +55,9 @@ pub(super) fn furnish(lua: &Lua, host: &Arc<Host>) -> mlua::Result<()> {
     let table: Table = globals.raw_get("table")?;
     let sort: Value = lua.load(SORT).set_name("=table.sort").call(())?;
     table.raw_set("sort", sort)?;
+    let string: Table = globals.raw_get("string")?;
+    let rep: Value = lua.load(REP).set_name("=string.rep").call(())?;
+    string.raw_set("rep", rep)?;
     let math: Table = globals.raw_get("math")?;
     math.raw_set("randomseed", Value::Nil)?;
     math.raw_set("random", random(lua)?)?;
@@ -123,6 +136,8 @@ pub(super) fn known(lua: &Lua) -> mlua::Result<Known> {
 /// # Errors
 /// The startup script left something that cannot be frozen; the message names the global.
 pub(super) fn freeze(lua: &Lua, host: Option<&Known>) -> mlua::Result<Base> {
+    // Luau binds names of the base when it loads a chunk, so `_G` must not be one: each request has its own.
+    lua.globals().raw_set("_G", Value::Nil)?;
     let mut walk = Walk::default();
     let mut variables = Vec::new();
     walk.reach(&lua.globals())?;

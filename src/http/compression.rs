@@ -38,7 +38,7 @@ pub fn compress(
     response.map_body(|head, body| {
         let encoder = Encoder::response(coding, head, body);
         if is_head {
-            BoxBody::new(Absent(BodySize::Stream))
+            BoxBody::new(Absent)
         } else {
             BoxBody::new(encoder)
         }
@@ -135,14 +135,14 @@ fn weaken_tag(response: &mut HttpResponse<BoxBody>) {
     }
 }
 
-/// The body of an answer to HEAD: as long as that of GET, and not there.
-pub struct Absent(pub BodySize);
+/// The body of an answer to HEAD: not there.
+pub struct Absent;
 
 impl MessageBody for Absent {
     type Error = Infallible;
 
     fn size(&self) -> BodySize {
-        self.0
+        BodySize::Stream
     }
 
     fn poll_next(

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use actix_http::body::{BodySize, BoxBody, MessageBody as _};
-use actix_web::http::header::{HeaderName, HeaderValue};
+use actix_web::http::header::{self, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse};
 
@@ -79,7 +79,7 @@ pub fn finish(underway: &Underway<'_>, reply: Reply<'_>) -> HttpResponse<BoxBody
         response = compress(underway.request, response, is_head);
     }
     if is_head {
-        response = response.map_body(|_, body| BoxBody::new(Absent(body.size())));
+        response = without_body(response);
     }
     record(
         underway,
@@ -150,4 +150,20 @@ fn record(
             id: &underway.id.0,
         });
     }
+}
+
+/// The answer to HEAD: the head of GET's, its length told in a header. actix keeps "this answers HEAD" for the request
+/// it decoded last, which on a pipelined connection may be a later one; a body of no known length is right either way.
+fn without_body(mut response: HttpResponse<BoxBody>) -> HttpResponse<BoxBody> {
+    let size = response.body().size();
+    if size == BodySize::None {
+        return response;
+    }
+    if let BodySize::Sized(length) = size {
+        response
+            .headers_mut()
+            .insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    }
+    response.head_mut().no_chunking(true);
+    response.map_body(|_, _| BoxBody::new(Absent))
 }

@@ -172,7 +172,7 @@ mod tests {
     fn an_unclosed_block_is_told_with_its_beginning() {
         let (place, opener) = found("if a then\n  b()\n");
         assert_eq!(place, "@15");
-        assert_eq!(opener.as_deref(), Some("if@0"));
+        assert_eq!(opener.as_deref(), Some("then@5"));
     }
 
     #[test]

@@ -33,10 +33,10 @@ impl Scalar for Bind {
 fn bind_fault(text: &str) -> Bad {
     let help = if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         format!("an address and a port, such as \"127.0.0.1:{text}\"")
-    } else if let Some(port) = text.strip_prefix(':').or_else(|| text.strip_prefix("*:")) {
-        format!("every address of the machine is written \"0.0.0.0:{port}\"")
     } else if text.parse::<std::net::IpAddr>().is_ok() {
         "the port is missing, such as \"127.0.0.1:8080\" or \"[::1]:8080\"".to_owned()
+    } else if let Some(port) = text.strip_prefix(':').or_else(|| text.strip_prefix("*:")) {
+        format!("every address of the machine is written \"0.0.0.0:{port}\"")
     } else {
         "write \"127.0.0.1:8080\", \"[::1]:8080\" or \"unix:/run/moondock.sock\"".to_owned()
     };

@@ -112,8 +112,8 @@ const FENCES: &[(&str, &[&str])] = &[
     ("mimalloc", &["main.rs"]),
 ];
 
-/// The only files with `unsafe` in them: the handler's native stack, the ticker that interrupts it, what is captured from
-/// it, and the raw walks over values.
+/// The only files with `unsafe` in them: the handler's native stack, the ticker that interrupts it, and the raw walks
+/// over values and captured variables.
 const UNSAFE: &[&str] = &[
     "environment/captured.rs",
     "environment/fiber.rs",

@@ -30,7 +30,7 @@ pub enum ParamType {
     Integer,
     /// A finite number.
     Number,
-    /// `true` or `false` (also `1`, `0`).
+    /// `true` or `false`.
     Boolean,
     /// A UUID in its usual form; handed over in lower case.
     Uuid,
@@ -194,8 +194,8 @@ impl Param {
                 _ => Err("a number".to_owned()),
             },
             ParamType::Boolean => match text {
-                "true" | "1" => Ok(Typed::Boolean(true)),
-                "false" | "0" => Ok(Typed::Boolean(false)),
+                "true" => Ok(Typed::Boolean(true)),
+                "false" => Ok(Typed::Boolean(false)),
                 _ => Err("`true` or `false`".to_owned()),
             },
             ParamType::Uuid => match uuid::Uuid::try_parse(text) {
@@ -341,7 +341,8 @@ mod tests {
             (ParamType::Number, "inf", None),
             (ParamType::Number, "1e999", None),
             (ParamType::Boolean, "true", Some(Typed::Boolean(true))),
-            (ParamType::Boolean, "0", Some(Typed::Boolean(false))),
+            (ParamType::Boolean, "false", Some(Typed::Boolean(false))),
+            (ParamType::Boolean, "1", None),
             (ParamType::Boolean, "yes", None),
             (ParamType::Uuid, "67E55044-10B1-426F-9247-BB680E5FE0C8", Some(Typed::Text("67e55044-10b1-426f-9247-bb680e5fe0c8".into()))),
             (ParamType::Uuid, "67e5504410b1426f9247bb680e5fe0c8", None),
