@@ -7,6 +7,8 @@ use std::ops::Range;
 pub(super) struct Requires {
     /// Names written as literals, with the bytes of the literal.
     pub(super) names: Vec<(String, Range<usize>)>,
+    /// Names that the script can do without: `pcall(require, "x")`.
+    pub(super) optional: Vec<String>,
     /// Whether some call computes its name, so that any module may be meant.
     pub(super) computed: bool,
 }
@@ -57,12 +59,31 @@ fn read_call(text: &str, after: usize, found: &mut Requires) -> usize {
             found.computed = true;
             at
         }
+        Some(b',') => read_handed_on(text, at, found),
         // `local load = require` hands the function on, and anything may be asked of it.
         _ => {
             found.computed = true;
             at
         }
     }
+}
+
+/// Reads what follows `require,`: in `pcall(require, "x")` the next value is the name.
+fn read_handed_on(text: &str, comma: usize, found: &mut Requires) -> usize {
+    let bytes = text.as_bytes();
+    let at = skip_space(bytes, comma + 1);
+    if !matches!(bytes.get(at), Some(b'"' | b'\'')) {
+        found.computed = true;
+        return at;
+    }
+    let end = skip_quoted(bytes, at);
+    let name = text.get(at + 1..end - 1).unwrap_or_default();
+    let whole = bytes.get(skip_space(bytes, end)) == Some(&b')') && !name.contains('\\');
+    match whole {
+        true => found.optional.push(name.to_owned()),
+        false => found.computed = true,
+    }
+    end
 }
 
 fn word_end(bytes: &[u8], from: usize) -> usize {
@@ -136,6 +157,23 @@ mod tests {
             let found = scan(text);
             let found_names: Vec<&str> = found.names.iter().map(|(name, _)| name.as_str()).collect();
             assert_eq!((found_names.as_slice(), found.computed), (*names, *computed), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_that_may_be_missing_are_told_apart() {
+        let cases: &[(&str, &[&str], bool)] = &[
+            ("local ok, a = pcall(require, \"a\")", &["a"], false),
+            ("pcall( require , 'lib.b' )", &["lib.b"], false),
+            ("pcall(require, name)", &[], true),
+            ("pcall(require, 'a' .. name)", &[], true),
+            ("f(require, 'a', 'b')", &[], true),
+            ("pcall(require, 'a", &[], true),
+        ];
+        for (text, optional, computed) in cases {
+            let found = scan(text);
+            assert_eq!((found.optional.as_slice(), found.computed), (&*optional.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(), *computed), "{text}");
+            assert!(found.names.is_empty(), "{text}");
         }
     }
 }

@@ -184,6 +184,7 @@ fn modules(
     while let Some((script, span)) = queue.pop() {
         let requires = requires::scan(&script.text);
         let mut wanted: Vec<(String, bool)> = requires.names.into_iter().map(|(name, _)| (name, true)).collect();
+        wanted.extend(requires.optional.into_iter().map(|name| (name, false)));
         if requires.computed && !all_added {
             all_added = true;
             wanted.extend(folders.iter().flat_map(|folder| module_names(folder)).map(|name| (name, false)));
