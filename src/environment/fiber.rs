@@ -22,7 +22,6 @@
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::ffi::{CStr, c_int};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -39,6 +38,7 @@ use mlua::ffi;
 use super::call::CallContext;
 use super::held::Held;
 use super::ticker::Slice;
+use super::turns::let_others_run;
 
 /// Address space of a handler's stack; only touched pages cost memory. 768 KiB passes every recursion attack in release
 /// builds (design measurements), debug builds need more for each frame.
@@ -112,9 +112,6 @@ impl Frame {
 thread_local! {
     static CURRENT: Cell<*mut Frame> = const { Cell::new(ptr::null_mut()) };
     static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
-    /// Handlers that ran a whole slice, in order; one is let on for each turn of the reactor.
-    static PREEMPTED: RefCell<VecDeque<Waker>> = const { RefCell::new(VecDeque::new()) };
-    static PUMPING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The handler was cancelled while it waited.
@@ -448,35 +445,6 @@ impl<R: 'static> Drop for Fiber<R> {
             // SAFETY: nothing on the stack is used again: the runspace that it holds is lost with it.
             unsafe { coroutine.force_reset() };
         }
-    }
-}
-
-/// Puts a handler at the end of the line of those that ran a whole slice. One of them runs for each turn of the
-/// reactor, so that sockets are looked at between two slices however many handlers compute.
-fn let_others_run(waker: &Waker) {
-    PREEMPTED.with_borrow_mut(|queue| queue.push_back(waker.clone()));
-    if !PUMPING.replace(true) {
-        tokio::task::spawn_local(pump(Pumping));
-    }
-}
-
-/// Says that a pump is at work; gone with it, also when its `LocalSet` ends.
-struct Pumping;
-
-impl Drop for Pumping {
-    fn drop(&mut self) {
-        PUMPING.set(false);
-        // Taken out first: a waker may be all that keeps a task, and its handler unwinds when it is dropped.
-        drop(PREEMPTED.take());
-    }
-}
-
-async fn pump(_pumping: Pumping) {
-    loop {
-        // The waker of `yield_now` is deferred until the reactor has been polled.
-        tokio::task::yield_now().await;
-        let Some(next) = PREEMPTED.with_borrow_mut(VecDeque::pop_front) else { break };
-        next.wake();
     }
 }
 

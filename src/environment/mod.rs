@@ -23,6 +23,7 @@ mod request;
 mod runspace;
 mod sandbox;
 mod ticker;
+mod turns;
 
 #[cfg(test)]
 mod pool_tests;
