@@ -18,8 +18,18 @@ use super::captured::{self, Captured};
 
 /// Globals of Luau and mlua that reach around an environment, load code, or steer the collector.
 const GONE: &[&str] = &[
-    "load", "loadstring", "loadfile", "dofile", "getfenv", "setfenv", "newproxy", "collectgarbage", "gcinfo",
-    "require", "package", "io",
+    "load",
+    "loadstring",
+    "loadfile",
+    "dofile",
+    "getfenv",
+    "setfenv",
+    "newproxy",
+    "collectgarbage",
+    "gcinfo",
+    "require",
+    "package",
+    "io",
 ];
 
 /// A native sort of this many elements without a comparator takes some milliseconds; above it Lua compares, so that
@@ -151,11 +161,16 @@ pub(super) fn freeze(lua: &Lua, host: Option<&Known>) -> mlua::Result<Base> {
             }
             Value::Function(function) if is_new => walk.capture(lua, function, &mut variables)?,
             Value::UserData(made) if made.is::<Prepared>() => {}
-            Value::Thread(_) | Value::Buffer(_) | Value::UserData(_) if is_new => return Err(unfit(&walk.name, &value)),
+            Value::Thread(_) | Value::Buffer(_) | Value::UserData(_) if is_new => {
+                return Err(unfit(&walk.name, &value));
+            }
             _ => {}
         }
     }
-    Ok(Base { metatable: seal(lua)?, variables })
+    Ok(Base {
+        metatable: seal(lua)?,
+        variables,
+    })
 }
 
 fn unfit(name: &str, value: &Value) -> mlua::Error {
@@ -191,14 +206,22 @@ impl Walk {
             self.find(value);
             Ok(())
         })?;
-        table.metatable().map(Value::Table).into_iter().for_each(|metatable| self.find(metatable));
+        table
+            .metatable()
+            .map(Value::Table)
+            .into_iter()
+            .for_each(|metatable| self.find(metatable));
         Ok(())
     }
 
     fn find(&mut self, value: Value) {
         let refers = matches!(
             value,
-            Value::Table(_) | Value::Function(_) | Value::Thread(_) | Value::Buffer(_) | Value::UserData(_)
+            Value::Table(_)
+                | Value::Function(_)
+                | Value::Thread(_)
+                | Value::Buffer(_)
+                | Value::UserData(_)
         );
         if refers && self.seen.insert(value.to_pointer().addr()) {
             self.found.push((self.name.clone(), value));
@@ -206,13 +229,27 @@ impl Walk {
     }
 
     /// Takes in what a function of the startup script has captured.
-    fn capture(&mut self, lua: &Lua, function: &Function, variables: &mut Vec<Variable>) -> mlua::Result<()> {
+    fn capture(
+        &mut self,
+        lua: &Lua,
+        function: &Function,
+        variables: &mut Vec<Variable>,
+    ) -> mlua::Result<()> {
         if function.info().what == "C" {
             return Err(unfit(&self.name, &Value::Function(function.clone())));
         }
-        for Captured { number, value, shared } in captured::list(lua, function)? {
+        for Captured {
+            number,
+            value,
+            shared,
+        } in captured::list(lua, function)?
+        {
             if shared {
-                variables.push(Variable { function: function.clone(), number, value: value.clone() });
+                variables.push(Variable {
+                    function: function.clone(),
+                    number,
+                    value: value.clone(),
+                });
             }
             self.find(value);
         }

@@ -37,7 +37,9 @@ async fn pump(_pumping: Pumping) {
     loop {
         // The waker of `yield_now` is deferred until the reactor has been polled.
         tokio::task::yield_now().await;
-        let Some(next) = PREEMPTED.with_borrow_mut(VecDeque::pop_front) else { break };
+        let Some(next) = PREEMPTED.with_borrow_mut(VecDeque::pop_front) else {
+            break;
+        };
         next.wake();
     }
 }

@@ -40,7 +40,11 @@ impl Config {
     /// Decodes every file. `values` learns the secrets on the way.
     pub(super) fn decode(files: &Files, values: &Values, sink: &mut Diagnostics) -> Self {
         let cx = Context::new(values);
-        let readers: Vec<Reader<'_>> = files.documents.iter().flat_map(|read| read.document.readers(&cx)).collect();
+        let readers: Vec<Reader<'_>> = files
+            .documents
+            .iter()
+            .flat_map(|read| read.document.readers(&cx))
+            .collect();
         let mut config = Self::default();
         config.note_broken(files);
         for reader in readers.iter().filter(|reader| reader.name() == "secrets") {
@@ -55,7 +59,11 @@ impl Config {
     }
 
     fn note_broken(&mut self, files: &Files) {
-        for broken in files.documents.iter().flat_map(|read| read.document.broken()) {
+        for broken in files
+            .documents
+            .iter()
+            .flat_map(|read| read.document.broken())
+        {
             self.incomplete = true;
             if let Some(node) = &broken.name {
                 let names = self.broken.entry(node.clone()).or_default();
@@ -75,7 +83,10 @@ impl Config {
             "environment" => {
                 let environment = EnvironmentDeclaration::decode(reader);
                 if let (None, Some(name)) = (&environment, reader.written(0)) {
-                    self.broken.entry("environment".to_owned()).or_default().push(name.to_owned());
+                    self.broken
+                        .entry("environment".to_owned())
+                        .or_default()
+                        .push(name.to_owned());
                 }
                 self.environments.extend(environment);
             }
@@ -108,7 +119,13 @@ impl Config {
                 None if !optional => values.declare_told(entry.name()),
                 _ => values.declare(entry.name(), value.clone()),
             }
-            self.secrets.push((At { it: entry.name().to_owned(), span: entry.span() }, value));
+            self.secrets.push((
+                At {
+                    it: entry.name().to_owned(),
+                    span: entry.span(),
+                },
+                value,
+            ));
         }
     }
 
@@ -116,8 +133,18 @@ impl Config {
         for entry in reader.children() {
             let values = entry.args::<Plain>();
             let mut typed: Vec<Typed> = values.into_iter().filter_map(|at| typed(at.it)).collect();
-            let value = if typed.len() == 1 { typed.pop() } else { Some(Typed::Many(typed)) };
-            self.variables.push((At { it: entry.name().to_owned(), span: entry.span() }, value));
+            let value = if typed.len() == 1 {
+                typed.pop()
+            } else {
+                Some(Typed::Many(typed))
+            };
+            self.variables.push((
+                At {
+                    it: entry.name().to_owned(),
+                    span: entry.span(),
+                },
+                value,
+            ));
         }
     }
 }

@@ -38,7 +38,14 @@ fn report(site: &Path) -> String {
         return "nothing is wrong\n".to_owned();
     }
     let short = concise(&loaded.diagnostics, &loaded.sources);
-    let long = human(&loaded.diagnostics, &loaded.sources, Style { width: 1000, ..Style::default() });
+    let long = human(
+        &loaded.diagnostics,
+        &loaded.sources,
+        Style {
+            width: 1000,
+            ..Style::default()
+        },
+    );
     // Absolute paths are told where a file is looked for; they differ from machine to machine.
     let here = repository().display().to_string();
     let report = format!("{short}\n{long}").replace(&format!("{here}/"), "/repository/");
