@@ -51,7 +51,7 @@ end";
 
 fn install(lua: &Lua, _: &Arc<Host>) -> mlua::Result<Value> {
     let prepare = lua.create_function(prepare)?;
-    let wait = waiting_function(lua, |_, _| start(), |lua, stop| finish(lua, stop))?;
+    let wait = waiting_function(lua, |_, _| start(), finish)?;
     lua.load(COMPOSE)
         .set_name("=all")
         .call((prepare, wait))
