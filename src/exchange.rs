@@ -94,20 +94,12 @@ pub struct Problem {
 impl Problem {
     /// A problem of this status that says nothing more.
     pub fn new(status: u16) -> Self {
-        Self {
-            status,
-            detail: None,
-            retry_after: None,
-            headers: Vec::new(),
-        }
+        Self { status, detail: None, retry_after: None, headers: Vec::new() }
     }
 
     /// A problem of this status with a sentence for the client.
     pub fn with(status: u16, detail: impl Into<String>) -> Self {
-        Self {
-            detail: Some(detail.into()),
-            ..Self::new(status)
-        }
+        Self { detail: Some(detail.into()), ..Self::new(status) }
     }
 }
 

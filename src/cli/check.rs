@@ -23,10 +23,7 @@ pub(super) enum Format {
 
 /// Checks the sites one after the other; the worst of them decides the exit code.
 pub(super) fn run(output: &mut Output, sites: &[PathBuf], format: Format) -> ExitCode {
-    let codes: Vec<u8> = sites
-        .iter()
-        .map(|site| check(output, site, format))
-        .collect();
+    let codes: Vec<u8> = sites.iter().map(|site| check(output, site, format)).collect();
     ExitCode::from(codes.into_iter().max().unwrap_or(0))
 }
 
@@ -58,24 +55,13 @@ fn summary(path: &Path, loaded: &Loaded) -> String {
         (0, 0) => format!("{path} is fine: {}\n", contents(&loaded.counts)),
         (0, warnings) => format!("{path}: {}\n", plural(warnings, "warning")),
         (errors, 0) => format!("{path}: {}\n", plural(errors, "error")),
-        (errors, warnings) => format!(
-            "{path}: {}, {}\n",
-            plural(errors, "error"),
-            plural(warnings, "warning")
-        ),
+        (errors, warnings) => format!("{path}: {}, {}\n", plural(errors, "error"), plural(warnings, "warning")),
     }
 }
 
 fn contents(counts: &Counts) -> String {
-    let parts = [
-        (counts.endpoints, "endpoint"),
-        (counts.environments, "environment"),
-        (counts.scripts, "script"),
-    ];
-    let parts: Vec<String> = parts
-        .iter()
-        .map(|(count, what)| plural(*count, what))
-        .collect();
+    let parts = [(counts.endpoints, "endpoint"), (counts.environments, "environment"), (counts.scripts, "script")];
+    let parts: Vec<String> = parts.iter().map(|(count, what)| plural(*count, what)).collect();
     parts.join(", ")
 }
 

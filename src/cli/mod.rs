@@ -86,43 +86,28 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             let sites: Vec<PathBuf> = sites.iter().map(|site| site_file(site)).collect();
             check::run(&mut output, &sites, format)
         }
-        Some(Command::Routes { site, format }) => {
-            routes::run(&mut output, &site_file(&site), format)
-        }
+        Some(Command::Routes { site, format }) => routes::run(&mut output, &site_file(&site), format),
     }
 }
 
 /// What clap has to say: help and version are answers, everything else is wrong usage.
 fn usage(told: &clap::Error) -> ExitCode {
     let _gone_pipe = told.print();
-    if told.use_stderr() {
-        ExitCode::from(2)
-    } else {
-        ExitCode::SUCCESS
-    }
+    if told.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
 }
 
 /// A folder means the site.kdl in it.
 fn site_file(path: &Path) -> PathBuf {
-    if path.is_dir() {
-        path.join(DEFAULT_SITE)
-    } else {
-        path.to_path_buf()
-    }
+    if path.is_dir() { path.join(DEFAULT_SITE) } else { path.to_path_buf() }
 }
 
 /// Why a site file could not be looked at, as a sentence that says what to do.
 fn could_not_look(path: &Path, error: &std::io::Error) -> String {
     let advice = match error.kind() {
-        std::io::ErrorKind::NotFound => {
-            "; name the site file, or write one (docs/guide.md shows how)"
-        }
+        std::io::ErrorKind::NotFound => "; name the site file, or write one (docs/guide.md shows how)",
         _ => "",
     };
-    format!(
-        "moondock: cannot read {}: {error}{advice}\n",
-        path.display()
-    )
+    format!("moondock: cannot read {}: {error}{advice}\n", path.display())
 }
 
 #[cfg(test)]

@@ -50,19 +50,14 @@ impl Output {
             Color::Always => true,
             Color::Never => false,
         };
-        Style {
-            color,
-            unicode: !terminal || speaks_utf8(),
-            ..Style::default()
-        }
+        Style { color, unicode: !terminal || speaks_utf8(), ..Style::default() }
     }
 }
 
 /// Whether the locale says that the terminal shows more than ASCII.
 fn speaks_utf8() -> bool {
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok().filter(|it| !it.is_empty()));
+    let locale =
+        ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok().filter(|it| !it.is_empty()));
     locale.is_some_and(|locale| locale.to_lowercase().replace('-', "").contains("utf8"))
 }
 

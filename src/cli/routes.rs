@@ -65,31 +65,16 @@ fn rows(site: &Site) -> Vec<Row> {
 }
 
 fn relative(path: &Path, folder: &Path) -> String {
-    let folder = folder
-        .canonicalize()
-        .unwrap_or_else(|_| folder.to_path_buf());
-    path.strip_prefix(folder)
-        .unwrap_or(path)
-        .display()
-        .to_string()
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+    path.strip_prefix(folder).unwrap_or(path).display().to_string()
 }
 
 fn row(endpoint: &Endpoint) -> Row {
     let (environment, handler) = match &endpoint.action {
-        Action::Script {
-            environment,
-            inline: true,
-            ..
-        } => (environment.to_string(), "lua".to_owned()),
-        Action::Script {
-            environment,
-            script,
-            ..
-        } => (environment.to_string(), script.origin.to_string()),
+        Action::Script { environment, inline: true, .. } => (environment.to_string(), "lua".to_owned()),
+        Action::Script { environment, script, .. } => (environment.to_string(), script.origin.to_string()),
         Action::Respond { status, .. } => (String::new(), format!("respond {status}")),
-        Action::Redirect { location, status } => {
-            (String::new(), format!("redirect {status} {location}"))
-        }
+        Action::Redirect { location, status } => (String::new(), format!("redirect {status} {location}")),
     };
     Row {
         methods: endpoint.methods.join(" "),
@@ -103,28 +88,14 @@ fn row(endpoint: &Endpoint) -> Row {
 /// The rows with their columns aligned, without trailing blanks.
 fn table(rows: &[Row]) -> String {
     let cells = |row: &Row| {
-        [
-            row.methods.clone(),
-            row.path.clone(),
-            row.environment.clone(),
-            row.handler.clone(),
-            row.place.clone(),
-        ]
+        [row.methods.clone(), row.path.clone(), row.environment.clone(), row.handler.clone(), row.place.clone()]
     };
     let all: Vec<[String; 5]> = rows.iter().map(cells).collect();
-    let width = |column: usize| {
-        all.iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
-    };
+    let width = |column: usize| all.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: [usize; 5] = std::array::from_fn(width);
     let mut out = String::new();
     for row in &all {
-        let padded = row
-            .iter()
-            .zip(widths)
-            .map(|(cell, width)| format!("{cell:width$}"));
+        let padded = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
         out.push_str(padded.collect::<Vec<_>>().join("  ").trim_end());
         out.push('\n');
     }

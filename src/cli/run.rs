@@ -28,22 +28,12 @@ pub(super) fn run(output: &mut Output, path: &Path) -> ExitCode {
         output.err(&render::human(&loaded.diagnostics, &loaded.sources, style));
     }
     let Some(site) = loaded.site else {
-        output.err(&format!(
-            "moondock: {} has errors; nothing was started\n",
-            path.display()
-        ));
+        output.err(&format!("moondock: {} has errors; nothing was started\n", path.display()));
         return ExitCode::from(super::BAD_SITE);
     };
-    let origin = Origin {
-        path: path.to_path_buf(),
-        loader,
-        watch: loaded.watch,
-        since,
-    };
+    let origin = Origin { path: path.to_path_buf(), loader, watch: loaded.watch, since };
     let announced = site.clone();
-    let ended = crate::server::run::run(site, origin, |running| {
-        output.out(&report(&announced, running))
-    });
+    let ended = crate::server::run::run(site, origin, |running| output.out(&report(&announced, running)));
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -57,11 +47,7 @@ pub(super) fn run(output: &mut Output, path: &Path) -> ExitCode {
 fn report(site: &Site, running: &Running) -> String {
     let mut out = String::new();
     let title = site.title.as_deref().unwrap_or("moondock");
-    let version = site
-        .version
-        .as_deref()
-        .map(|version| format!(" {version}"))
-        .unwrap_or_default();
+    let version = site.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
     out.push_str(&format!("{title}{version}\n"));
     for address in running.addresses() {
         out.push_str(&format!("  listening on {address}\n"));
@@ -70,17 +56,10 @@ fn report(site: &Site, running: &Running) -> String {
         0 => String::new(),
         count => format!(", {count} static"),
     };
-    out.push_str(&format!(
-        "  routes        {}{statics}\n",
-        site.endpoints.len()
-    ));
+    out.push_str(&format!("  routes        {}{statics}\n", site.endpoints.len()));
     for environment in &site.environments {
         let settings = &environment.settings;
-        let kind = if settings.persistent {
-            "persistent"
-        } else {
-            "clean"
-        };
+        let kind = if settings.persistent { "persistent" } else { "clean" };
         out.push_str(&format!(
             "  environment   {}: {kind}, at most {} runspaces\n",
             environment.name, settings.max_runspaces
@@ -93,17 +72,9 @@ fn report(site: &Site, running: &Running) -> String {
 /// A line to try: the first GET without parameters.
 fn hint(site: &Site, running: &Running) -> String {
     let simple = site.endpoints.iter().find(|endpoint| {
-        endpoint
-            .methods
-            .iter()
-            .any(|method| matches!(&**method, "GET" | "ANY"))
-            && !endpoint.pattern.text.contains('{')
+        endpoint.methods.iter().any(|method| matches!(&**method, "GET" | "ANY")) && !endpoint.pattern.text.contains('{')
     });
-    let address = running
-        .addresses()
-        .iter()
-        .map(ToString::to_string)
-        .find(|address| address.starts_with("http"));
+    let address = running.addresses().iter().map(ToString::to_string).find(|address| address.starts_with("http"));
     match (simple, address) {
         (Some(endpoint), Some(address)) => {
             format!("  try           curl {address}{}\n", endpoint.pattern.text)

@@ -27,11 +27,7 @@ pub struct Span {
 impl Span {
     /// The span of a byte range in a file.
     pub fn new(file: FileId, range: Range<usize>) -> Self {
-        Self {
-            file,
-            start: range.start as u32,
-            end: range.end as u32,
-        }
+        Self { file, start: range.start as u32, end: range.end as u32 }
     }
 }
 
@@ -49,9 +45,7 @@ pub struct Source {
 impl Source {
     /// The 0-based line of a byte.
     fn line(&self, offset: usize) -> usize {
-        self.starts
-            .partition_point(|start| *start as usize <= offset)
-            .saturating_sub(1)
+        self.starts.partition_point(|start| *start as usize <= offset).saturating_sub(1)
     }
 
     /// How many lines it has; a text that ends with a line break has an empty last one.
@@ -61,14 +55,8 @@ impl Source {
 
     /// The bytes of a 0-based line, without its line break.
     fn line_range(&self, line: usize) -> Range<usize> {
-        let start = self
-            .starts
-            .get(line)
-            .map_or(self.text.len(), |start| *start as usize);
-        let end = self
-            .starts
-            .get(line + 1)
-            .map_or(self.text.len(), |next| *next as usize - 1);
+        let start = self.starts.get(line).map_or(self.text.len(), |start| *start as usize);
+        let end = self.starts.get(line + 1).map_or(self.text.len(), |next| *next as usize - 1);
         start..end.max(start)
     }
 
@@ -91,14 +79,8 @@ impl Sources {
     pub fn add(&mut self, name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> FileId {
         let text: Arc<str> = text.into();
         let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        let starts = std::iter::once(0)
-            .chain(breaks.map(|(at, _)| at as u32 + 1))
-            .collect();
-        self.0.push(Source {
-            name: name.into(),
-            text,
-            starts,
-        });
+        let starts = std::iter::once(0).chain(breaks.map(|(at, _)| at as u32 + 1)).collect();
+        self.0.push(Source { name: name.into(), text, starts });
         FileId(self.0.len() as u32 - 1)
     }
 
@@ -184,19 +166,11 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// A diagnostic with one place.
-    pub fn new(
-        code: &'static Code,
-        message: impl Into<String>,
-        span: Span,
-        label: impl Into<String>,
-    ) -> Self {
+    pub fn new(code: &'static Code, message: impl Into<String>, span: Span, label: impl Into<String>) -> Self {
         Self {
             code,
             message: message.into(),
-            primary: Label {
-                span,
-                text: label.into(),
-            },
+            primary: Label { span, text: label.into() },
             related: Vec::new(),
             help: None,
             fixes: Vec::new(),
@@ -213,20 +187,14 @@ impl Diagnostic {
     /// Adds another place.
     #[must_use]
     pub fn also(mut self, span: Span, label: impl Into<String>) -> Self {
-        self.related.push(Label {
-            span,
-            text: label.into(),
-        });
+        self.related.push(Label { span, text: label.into() });
         self
     }
 
     /// Adds an edit that would cure it.
     #[must_use]
     pub fn fix(mut self, title: impl Into<String>, span: Span, text: impl Into<String>) -> Self {
-        self.fixes.push(Fix {
-            title: title.into(),
-            edits: vec![(span, text.into())],
-        });
+        self.fixes.push(Fix { title: title.into(), edits: vec![(span, text.into())] });
         self
     }
 }
@@ -255,10 +223,7 @@ impl Diagnostics {
 
     /// How many are errors.
     pub fn errors(&self) -> usize {
-        self.found
-            .iter()
-            .filter(|found| found.code.severity == Severity::Error)
-            .count()
+        self.found.iter().filter(|found| found.code.severity == Severity::Error).count()
     }
 
     /// How many are warnings.
@@ -269,8 +234,7 @@ impl Diagnostics {
     /// All of them by file, then place; the same finding once.
     #[must_use]
     pub fn sorted(mut self) -> Self {
-        self.found
-            .sort_by_key(|found| (found.primary.span, found.code.id));
+        self.found.sort_by_key(|found| (found.primary.span, found.code.id));
         self.found.dedup();
         self
     }

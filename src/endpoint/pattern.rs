@@ -42,10 +42,7 @@ pub struct PatternError {
 
 impl PatternError {
     fn new(part: Range<usize>, message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            part,
-        }
+        Self { message: message.into(), part }
     }
 }
 
@@ -75,10 +72,7 @@ impl Pattern {
                 format!("paths under `/{RESERVED}/` are reserved for the server itself"),
             ));
         }
-        Ok(Self {
-            text: text.into(),
-            segments,
-        })
+        Ok(Self { text: text.into(), segments })
     }
 
     /// The names of its parameters, in order.
@@ -121,15 +115,10 @@ impl Segment {
             ));
         };
         if open != 0 || close != piece.len() - 1 {
-            return Err(PatternError::new(
-                part,
-                "a parameter takes a whole segment between two slashes",
-            ));
+            return Err(PatternError::new(part, "a parameter takes a whole segment between two slashes"));
         }
         let inner = &piece[1..close];
-        let (tail, name) = inner
-            .strip_prefix('*')
-            .map_or((false, inner), |name| (true, name));
+        let (tail, name) = inner.strip_prefix('*').map_or((false, inner), |name| (true, name));
         if !is_name(name) {
             let message = if name.is_empty() {
                 "the parameter has no name".to_owned()
@@ -140,11 +129,7 @@ impl Segment {
             };
             return Err(PatternError::new(part, message));
         }
-        Ok(if tail {
-            Self::Tail(name.into())
-        } else {
-            Self::Param(name.into())
-        })
+        Ok(if tail { Self::Tail(name.into()) } else { Self::Param(name.into()) })
     }
 }
 
@@ -155,11 +140,7 @@ fn escaped(letter: char) -> impl Iterator<Item = char> {
 }
 
 /// What a segment needs of those before it.
-fn check_beside(
-    before: &[Segment],
-    segment: &Segment,
-    part: Range<usize>,
-) -> Result<(), PatternError> {
+fn check_beside(before: &[Segment], segment: &Segment, part: Range<usize>) -> Result<(), PatternError> {
     if let Some(Segment::Tail(name)) = before.last() {
         return Err(PatternError::new(
             part,
@@ -168,47 +149,30 @@ fn check_beside(
     }
     if matches!(before.last(), Some(Segment::Literal(text)) if text.is_empty()) {
         let start = part.start - 1;
-        return Err(PatternError::new(
-            start..start + 1,
-            "a path has no empty segment: write one slash",
-        ));
+        return Err(PatternError::new(start..start + 1, "a path has no empty segment: write one slash"));
     }
     if let Some(name) = segment.name()
         && before.iter().any(|other| other.name() == Some(name))
     {
-        return Err(PatternError::new(
-            part,
-            format!("two parameters are named `{name}`"),
-        ));
+        return Err(PatternError::new(part, format!("two parameters are named `{name}`")));
     }
     Ok(())
 }
 
 fn literal(piece: &str, part: Range<usize>, end_of_text: usize) -> Result<String, PatternError> {
     if piece.is_empty() && part.end < end_of_text {
-        return Err(PatternError::new(
-            part.start - 1..part.end + 1,
-            "a path has no empty segment: write one slash",
-        ));
+        return Err(PatternError::new(part.start - 1..part.end + 1, "a path has no empty segment: write one slash"));
     }
     if let Some(at) = piece.find('}') {
-        return Err(PatternError::new(
-            part.start + at..part.start + at + 1,
-            "a `}` without its `{`",
-        ));
+        return Err(PatternError::new(part.start + at..part.start + at + 1, "a `}` without its `{`"));
     }
     let strange = |letter: char| {
-        letter.is_control()
-            || (letter.is_whitespace() && letter != ' ')
-            || matches!(letter, '?' | '#' | '\\')
+        letter.is_control() || (letter.is_whitespace() && letter != ' ') || matches!(letter, '?' | '#' | '\\')
     };
     if let Some((at, letter)) = piece.char_indices().find(|(_, letter)| strange(*letter)) {
         let part = part.start + at..part.start + at + letter.len_utf8();
         let letter = letter.escape_default();
-        return Err(PatternError::new(
-            part,
-            format!("`{letter}` cannot stand in a path"),
-        ));
+        return Err(PatternError::new(part, format!("`{letter}` cannot stand in a path")));
     }
     if piece.trim() != piece {
         let message = "a segment begins or ends with a space; when that is meant, write %20";
@@ -231,9 +195,7 @@ fn literal(piece: &str, part: Range<usize>, end_of_text: usize) -> Result<String
 
 fn is_name(name: &str) -> bool {
     name.starts_with(|letter: char| letter.is_ascii_lowercase() || letter == '_')
-        && name.bytes().all(|byte| {
-            byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-')
-        })
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-'))
 }
 
 /// The text behind a percent-encoding; `None` when the encoding is broken, no UTF-8, or hides a control character.
@@ -264,23 +226,11 @@ mod tests {
         assert_eq!(segments("/a/b"), [literal("a"), literal("b")]);
         assert_eq!(segments("/a/"), [literal("a"), literal("")]);
         assert_eq!(segments("/a%20b/%C3%A4"), [literal("a b"), literal("ä")]);
-        assert_eq!(
-            segments("/a b/ä/%20"),
-            [literal("a b"), literal("ä"), literal(" ")]
-        );
-        assert_eq!(
-            segments("/u/{id}/x"),
-            [literal("u"), Segment::Param("id".into()), literal("x")]
-        );
-        assert_eq!(
-            segments("/f/{*rest}"),
-            [literal("f"), Segment::Tail("rest".into())]
-        );
+        assert_eq!(segments("/a b/ä/%20"), [literal("a b"), literal("ä"), literal(" ")]);
+        assert_eq!(segments("/u/{id}/x"), [literal("u"), Segment::Param("id".into()), literal("x")]);
+        assert_eq!(segments("/f/{*rest}"), [literal("f"), Segment::Tail("rest".into())]);
         assert_eq!(segments("/{*rest}"), [Segment::Tail("rest".into())]);
-        assert_eq!(
-            segments("/{a}/{b-2}"),
-            [Segment::Param("a".into()), Segment::Param("b-2".into())]
-        );
+        assert_eq!(segments("/{a}/{b-2}"), [Segment::Param("a".into()), Segment::Param("b-2".into())]);
     }
 
     #[test]

@@ -65,11 +65,7 @@ struct Search<'t, 'p, T> {
 impl<T> RouteTable<T> {
     /// Builds the table; look-ups do not grow with it. Of two entries for one method and shape the first stays.
     pub fn build(entries: impl IntoIterator<Item = (Pattern, Vec<Arc<str>>, T)>) -> Self {
-        let mut table = Self {
-            entries: Vec::new(),
-            nodes: vec![Node::default()],
-            literals: HashMap::new(),
-        };
+        let mut table = Self { entries: Vec::new(), nodes: vec![Node::default()], literals: HashMap::new() };
         for (pattern, methods, entry) in entries {
             table.add(&pattern, &methods);
             table.entries.push(entry);
@@ -92,17 +88,9 @@ impl<T> RouteTable<T> {
         let Some(rest) = path.strip_prefix('/') else {
             return Found::Nothing;
         };
-        let mut search = Search {
-            table: self,
-            method,
-            params: Vec::new(),
-            allowed: Vec::new(),
-        };
+        let mut search = Search { table: self, method, params: Vec::new(), allowed: Vec::new() };
         match search.below(0, rest) {
-            Some(answerer) => Found::Entry(
-                &self.entries[answerer.entry],
-                named(answerer, &search.params),
-            ),
+            Some(answerer) => Found::Entry(&self.entries[answerer.entry], named(answerer, &search.params)),
             None if search.allowed.is_empty() => Found::Nothing,
             None => Found::Method(allow(search.allowed)),
         }
@@ -130,18 +118,10 @@ impl<T> RouteTable<T> {
         {
             self.literals.insert(path.into(), at);
         }
-        let answerers = if in_tail {
-            &mut self.nodes[at].tail
-        } else {
-            &mut self.nodes[at].leaf
-        };
+        let answerers = if in_tail { &mut self.nodes[at].tail } else { &mut self.nodes[at].leaf };
         for method in methods {
             if !answerers.iter().any(|other| other.method == *method) {
-                answerers.push(Answerer {
-                    method: method.clone(),
-                    names: names.clone(),
-                    entry,
-                });
+                answerers.push(Answerer { method: method.clone(), names: names.clone(), entry });
             }
         }
     }
@@ -213,8 +193,7 @@ impl<'t, 'p, T> Search<'t, 'p, T> {
     fn choose(&mut self, answerers: &'t [Answerer]) -> Option<&'t Answerer> {
         let chosen = choose(answerers, self.method);
         if chosen.is_none() {
-            self.allowed
-                .extend(answerers.iter().map(|answerer| &*answerer.method));
+            self.allowed.extend(answerers.iter().map(|answerer| &*answerer.method));
         }
         chosen
     }
@@ -222,14 +201,8 @@ impl<'t, 'p, T> Search<'t, 'p, T> {
 
 /// The answerer for a method: its own, for HEAD that of GET, else the one for all.
 fn choose<'t>(answerers: &'t [Answerer], method: &str) -> Option<&'t Answerer> {
-    let of = |wanted: &str| {
-        answerers
-            .iter()
-            .find(|answerer| *answerer.method == *wanted)
-    };
-    of(method)
-        .or_else(|| (method == "HEAD").then(|| of("GET")).flatten())
-        .or_else(|| of("ANY"))
+    let of = |wanted: &str| answerers.iter().find(|answerer| *answerer.method == *wanted);
+    of(method).or_else(|| (method == "HEAD").then(|| of("GET")).flatten()).or_else(|| of("ANY"))
 }
 
 /// The path of a pattern without parameters as clients send it, when it needs no encoding.

@@ -15,10 +15,7 @@ fn table(routes: &[(&str, &str)]) -> RouteTable<String> {
 fn show(found: Found<'_, String>) -> String {
     match found {
         Found::Entry(entry, params) => {
-            let params: Vec<String> = params
-                .iter()
-                .map(|(name, value)| format!(" {name}={value}"))
-                .collect();
+            let params: Vec<String> = params.iter().map(|(name, value)| format!(" {name}={value}")).collect();
             format!("{entry}{}", params.concat())
         }
         Found::Method(allow) => format!("405 {allow}"),
@@ -29,38 +26,20 @@ fn show(found: Found<'_, String>) -> String {
 
 #[test]
 fn the_most_specific_wins_whatever_the_order() {
-    let mut routes = vec![
-        ("GET", "/changes/{*rest}"),
-        ("GET", "/changes/{id}"),
-        ("GET", "/changes/evaluate"),
-    ];
+    let mut routes = vec![("GET", "/changes/{*rest}"), ("GET", "/changes/{id}"), ("GET", "/changes/evaluate")];
     for _ in 0..2 {
         let table = table(&routes);
-        assert_eq!(
-            show(table.find("GET", "/changes/evaluate")),
-            "/changes/evaluate"
-        );
+        assert_eq!(show(table.find("GET", "/changes/evaluate")), "/changes/evaluate");
         assert_eq!(show(table.find("GET", "/changes/7")), "/changes/{id} id=7");
-        assert_eq!(
-            show(table.find("GET", "/changes/7/x")),
-            "/changes/{*rest} rest=7/x"
-        );
-        assert_eq!(
-            show(table.find("GET", "/changes/evaluate/x")),
-            "/changes/{*rest} rest=evaluate/x"
-        );
+        assert_eq!(show(table.find("GET", "/changes/7/x")), "/changes/{*rest} rest=7/x");
+        assert_eq!(show(table.find("GET", "/changes/evaluate/x")), "/changes/{*rest} rest=evaluate/x");
         routes.reverse();
     }
 }
 
 #[test]
 fn a_specific_beginning_that_leads_nowhere_is_left_again() {
-    let table = table(&[
-        ("GET", "/a/{x}/c"),
-        ("GET", "/a/b/{y}"),
-        ("GET", "/{*rest}"),
-        ("GET", "/a/b/c/d"),
-    ]);
+    let table = table(&[("GET", "/a/{x}/c"), ("GET", "/a/b/{y}"), ("GET", "/{*rest}"), ("GET", "/a/b/c/d")]);
     assert_eq!(show(table.find("GET", "/a/b/c")), "/a/b/{y} y=c");
     assert_eq!(show(table.find("GET", "/a/z/c")), "/a/{x}/c x=z");
     assert_eq!(show(table.find("GET", "/a/z/d")), "/{*rest} rest=a/z/d");
@@ -80,18 +59,12 @@ fn methods() {
     ]);
     assert_eq!(show(table.find("HEAD", "/page")), "/page");
     assert_eq!(show(table.find("POST", "/page")), "405 GET, HEAD, OPTIONS");
-    assert_eq!(
-        show(table.find("OPTIONS", "/page")),
-        "405 GET, HEAD, OPTIONS"
-    );
+    assert_eq!(show(table.find("OPTIONS", "/page")), "405 GET, HEAD, OPTIONS");
     assert_eq!(show(table.find("HEAD", "/post")), "405 POST, PUT, OPTIONS");
     assert_eq!(show(table.find("BREW", "/any")), "/any");
     assert_eq!(show(table.find("GET", "/n/all")), "/n/{id} id=all");
     assert_eq!(show(table.find("POST", "/n/all")), "/n/all");
-    assert_eq!(
-        show(table.find("PUT", "/n/all")),
-        "405 GET, HEAD, POST, OPTIONS"
-    );
+    assert_eq!(show(table.find("PUT", "/n/all")), "405 GET, HEAD, POST, OPTIONS");
     assert_eq!(show(table.find("PUT", "/n/7")), "405 GET, HEAD, OPTIONS");
 }
 
@@ -104,49 +77,30 @@ fn the_first_of_two_of_one_shape_stays() {
 
 #[test]
 fn one_decode_after_routing() {
-    let table = table(&[
-        ("GET", "/u/{id}"),
-        ("GET", "/a b/c"),
-        ("GET", "/f/{*rest}"),
-        ("GET", "/x%2Fy"),
-        ("GET", "/50%25"),
-    ]);
+    let table =
+        table(&[("GET", "/u/{id}"), ("GET", "/a b/c"), ("GET", "/f/{*rest}"), ("GET", "/x%2Fy"), ("GET", "/50%25")]);
     assert_eq!(show(table.find("GET", "/%75/7")), "/u/{id} id=7");
     assert_eq!(show(table.find("GET", "/a%20%62/c")), "/a b/c");
     assert_eq!(show(table.find("GET", "/u/a%2Fb")), "/u/{id} id=a/b");
     assert_eq!(show(table.find("GET", "/u/%2541")), "/u/{id} id=%41");
     assert_eq!(show(table.find("GET", "/u/%C3%A4")), "/u/{id} id=ä");
     assert_eq!(show(table.find("GET", "/u%2F7")), "404");
-    assert_eq!(
-        show(table.find("GET", "/f/a/b%2Fc")),
-        "/f/{*rest} rest=a/b/c"
-    );
+    assert_eq!(show(table.find("GET", "/f/a/b%2Fc")), "/f/{*rest} rest=a/b/c");
     assert_eq!(show(table.find("GET", "/x%2fy")), "/x%2Fy");
     assert_eq!(show(table.find("GET", "/x/y")), "404");
     assert_eq!(show(table.find("GET", "/50%25")), "/50%25");
-    for broken in [
-        "/u/%", "/u/%4", "/u/%zz", "/u/%FF", "/u/%00", "/u/%0a", "/%7f",
-    ] {
+    for broken in ["/u/%", "/u/%4", "/u/%zz", "/u/%FF", "/u/%00", "/u/%0a", "/%7f"] {
         assert_eq!(show(table.find("GET", broken)), "400", "{broken}");
     }
 }
 
 #[test]
 fn slashes_count() {
-    let table = table(&[
-        ("GET", "/"),
-        ("GET", "/a/b"),
-        ("GET", "/u/{id}"),
-        ("GET", "/dir/"),
-        ("GET", "/f/{*rest}"),
-    ]);
+    let table = table(&[("GET", "/"), ("GET", "/a/b"), ("GET", "/u/{id}"), ("GET", "/dir/"), ("GET", "/f/{*rest}")]);
     assert_eq!(show(table.find("GET", "/")), "/");
     assert_eq!(show(table.find("GET", "/dir/")), "/dir/");
     assert_eq!(show(table.find("GET", "/f/a/")), "/f/{*rest} rest=a/");
-    for path in [
-        "/a/b/", "//a/b", "/a//b", "/u/", "/u//7", "/u/7/", "/u", "/dir", "/f", "/f/", "//", "",
-        "*", "/A/b",
-    ] {
+    for path in ["/a/b/", "//a/b", "/a//b", "/u/", "/u//7", "/u/7/", "/u", "/dir", "/f", "/f/", "//", "", "*", "/A/b"] {
         assert_eq!(show(table.find("GET", path)), "404", "{path}");
     }
 }
@@ -186,11 +140,8 @@ fn naive_match(pattern: &Pattern, pieces: &[&str]) -> Option<Vec<u8>> {
 /// Patterns over a small alphabet, so that many of them meet.
 fn any_pattern() -> impl Strategy<Value = String> {
     let segment = prop_oneof![3 => Just("a"), 3 => Just("b"), 1 => Just("c"), 4 => Just("{}")];
-    (
-        prop::collection::vec(segment, 0..5),
-        prop_oneof![3 => Just(""), 1 => Just("{*}"), 1 => Just("/")],
-    )
-        .prop_map(|(segments, end)| {
+    (prop::collection::vec(segment, 0..5), prop_oneof![3 => Just(""), 1 => Just("{*}"), 1 => Just("/")]).prop_map(
+        |(segments, end)| {
             let mut text = String::new();
             for (at, segment) in segments.iter().enumerate() {
                 text.push('/');
@@ -202,12 +153,12 @@ fn any_pattern() -> impl Strategy<Value = String> {
                 _ if text.is_empty() => "/".to_owned(),
                 _ => text,
             }
-        })
+        },
+    )
 }
 
 fn any_path() -> impl Strategy<Value = String> {
-    let segment =
-        prop_oneof![4 => Just("a"), 4 => Just("b"), 2 => Just("c"), 1 => Just("d"), 1 => Just("")];
+    let segment = prop_oneof![4 => Just("a"), 4 => Just("b"), 2 => Just("c"), 1 => Just("d"), 1 => Just("")];
     prop::collection::vec(segment, 1..6).prop_map(|segments| format!("/{}", segments.join("/")))
 }
 

@@ -90,11 +90,7 @@ impl EndpointSettings {
             path,
             code: decode_code(reader),
             options: Options::decode(reader),
-            params: reader
-                .each("param")
-                .iter()
-                .filter_map(Param::decode)
-                .collect(),
+            params: reader.each("param").iter().filter_map(Param::decode).collect(),
             summary: reader.get("summary").map(|at| at.it),
             complete: reader.is_complete(),
         })
@@ -107,11 +103,7 @@ impl GroupSettings {
         Self {
             prefix: reader.arg(0),
             options: Options::decode(reader),
-            endpoints: reader
-                .each("endpoint")
-                .iter()
-                .filter_map(EndpointSettings::decode)
-                .collect(),
+            endpoints: reader.each("endpoint").iter().filter_map(EndpointSettings::decode).collect(),
             groups: reader.each("group").iter().map(Self::decode).collect(),
         }
     }
@@ -131,18 +123,10 @@ fn decode_code(reader: &Reader<'_>) -> Vec<Code> {
 fn decode_respond(node: &Reader<'_>) -> Code {
     let status = node.arg::<u16>(0);
     let body = node.arg::<String>(1);
-    Code::Respond {
-        status,
-        body,
-        content_type: node.get("type"),
-        span: node.span(),
-    }
+    Code::Respond { status, body, content_type: node.get("type"), span: node.span() }
 }
 
 fn decode_redirect(reader: &Reader<'_>) -> Option<Code> {
     let status = reader.child("redirect").and_then(|node| node.get("status"));
-    Some(Code::Redirect {
-        location: reader.get("redirect")?,
-        status,
-    })
+    Some(Code::Redirect { location: reader.get("redirect")?, status })
 }

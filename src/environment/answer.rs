@@ -35,9 +35,7 @@ pub(super) fn read(lua: &Lua, mut values: MultiValue) -> Result<Answer, String> 
         return alone(lua, &body).map(Answer::Response);
     }
     if body.is_userdata() {
-        return Err(
-            "an answer made with respond, redirect, html or file is returned alone".to_owned(),
-        );
+        return Err("an answer made with respond, redirect, html or file is returned alone".to_owned());
     }
     if body.is_nil() && !is_number(&status) && !status.is_nil() {
         return Err(text_of(lua, &status));
@@ -46,10 +44,7 @@ pub(super) fn read(lua: &Lua, mut values: MultiValue) -> Result<Answer, String> 
     let extra = Headers::read(&extra)?;
     if let (Value::Nil, Some(status @ 400..)) = (&body, status) {
         let headers = extra.lines;
-        return Ok(Answer::Problem(Problem {
-            headers,
-            ..Problem::new(status)
-        }));
+        return Ok(Answer::Problem(Problem { headers, ..Problem::new(status) }));
     }
     let mut response = plain(lua, &body)?;
     response.status = status.unwrap_or(response.status);
@@ -79,11 +74,7 @@ fn copy(response: &Response) -> Response {
 /// A body in the content type of its kind, with 200, or 204 without one.
 fn plain(lua: &Lua, body: &Value) -> Result<Response, String> {
     let (status, content_type, body) = match body {
-        Value::String(text) => (
-            200,
-            ContentType::Text,
-            Bytes::copy_from_slice(&text.as_bytes()),
-        ),
+        Value::String(text) => (200, ContentType::Text, Bytes::copy_from_slice(&text.as_bytes())),
         Value::Nil => (204, ContentType::None, Bytes::new()),
         Value::Table(_) | Value::Boolean(_) | Value::Integer(_) | Value::Number(_) => {
             (200, ContentType::Json, json_body(lua, body)?)
@@ -91,12 +82,7 @@ fn plain(lua: &Lua, body: &Value) -> Result<Response, String> {
         null if null.is_null() => (200, ContentType::Json, Bytes::from_static(b"null")),
         other => return Err(format!("{} cannot be an answer", kind(other))),
     };
-    Ok(Response {
-        status,
-        content_type,
-        headers: Vec::new(),
-        body,
-    })
+    Ok(Response { status, content_type, headers: Vec::new(), body })
 }
 
 /// The JSON text of a value.
@@ -150,14 +136,10 @@ fn text_of(lua: &Lua, error: &Value) -> String {
 /// A table as an error: what it prints as, else its `message`.
 fn described(table: &Table) -> String {
     let printed = Value::Table(table.clone());
-    let has_text = table
-        .metatable()
-        .is_some_and(|meta| meta.contains_key("__tostring").unwrap_or(false));
+    let has_text = table.metatable().is_some_and(|meta| meta.contains_key("__tostring").unwrap_or(false));
     match table.raw_get::<Value>("message") {
         Ok(Value::String(message)) if !has_text => message.to_string_lossy(),
-        _ => printed
-            .to_string()
-            .unwrap_or_else(|error| error.to_string()),
+        _ => printed.to_string().unwrap_or_else(|error| error.to_string()),
     }
 }
 

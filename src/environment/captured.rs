@@ -11,10 +11,7 @@
 //!   null beyond the last.
 //! * The clone that tells shared from copied variables is never called, and what is put into a shared variable is taken
 //!   out before anything can run.
-#![expect(
-    unsafe_code,
-    reason = "Luau's captured variables have no safe interface; the invariants stand above"
-)]
+#![expect(unsafe_code, reason = "Luau's captured variables have no safe interface; the invariants stand above")]
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -47,11 +44,7 @@ pub(super) fn list(lua: &Lua, function: &Function) -> mlua::Result<Vec<Captured>
         let (Some(value), Some(shared)) = (found.next(), found.next()) else {
             break;
         };
-        captured.push(Captured {
-            number,
-            value,
-            shared: shared.as_boolean().unwrap_or_default(),
-        });
+        captured.push(Captured { number, value, shared: shared.as_boolean().unwrap_or_default() });
     }
     Ok(captured)
 }
@@ -90,12 +83,7 @@ unsafe fn push_captured(state: *mut ffi::lua_State) {
 ///
 /// # Errors
 /// Lua has no memory left.
-pub(super) fn set(
-    lua: &Lua,
-    function: &Function,
-    number: c_int,
-    value: &Value,
-) -> mlua::Result<()> {
+pub(super) fn set(lua: &Lua, function: &Function, number: c_int, value: &Value) -> mlua::Result<()> {
     // SAFETY: see the invariants of this module; the function is at index 1 and the value above it.
     unsafe {
         lua.exec_raw::<()>((function, value), |state| {
@@ -119,24 +107,11 @@ mod tests {
             .call(())
             .unwrap();
         let found = list(&lua, &function).unwrap();
-        let told: Vec<_> = found
-            .iter()
-            .map(|one| (one.value.type_name(), one.shared))
-            .collect();
-        assert_eq!(
-            told,
-            [("integer", true), ("string", false), ("table", false)]
-        );
-        assert_eq!(
-            function.call::<(String, i64)>(()).unwrap(),
-            ("1".into(), 2),
-            "nothing was left in them"
-        );
+        let told: Vec<_> = found.iter().map(|one| (one.value.type_name(), one.shared)).collect();
+        assert_eq!(told, [("integer", true), ("string", false), ("table", false)]);
+        assert_eq!(function.call::<(String, i64)>(()).unwrap(), ("1".into(), 2), "nothing was left in them");
         set(&lua, &function, found[0].number, &Value::Number(10.0)).unwrap();
-        assert_eq!(
-            function.call::<(String, i64)>(()).unwrap(),
-            ("1".into(), 11)
-        );
+        assert_eq!(function.call::<(String, i64)>(()).unwrap(), ("1".into(), 11));
     }
 
     #[test]

@@ -31,13 +31,7 @@ impl Chunks {
         if !self.loaded.contains_key(&script.id) {
             let function = load(lua, script)?;
             self.prune();
-            self.loaded.insert(
-                script.id,
-                Loaded {
-                    script: Arc::downgrade(script),
-                    function,
-                },
-            );
+            self.loaded.insert(script.id, Loaded { script: Arc::downgrade(script), function });
         }
         let loaded = self.loaded.get(&script.id).map(|loaded| &loaded.function);
         loaded.ok_or_else(|| mlua::Error::runtime("the script was not loaded"))
@@ -46,17 +40,14 @@ impl Chunks {
     /// Drops scripts that no site has any more, once the number has doubled.
     fn prune(&mut self) {
         if self.loaded.len() > PRUNE_ABOVE.max(2 * self.kept) {
-            self.loaded
-                .retain(|_, loaded| loaded.script.strong_count() > 0);
+            self.loaded.retain(|_, loaded| loaded.script.strong_count() > 0);
             self.kept = self.loaded.len();
         }
     }
 
     /// The script of this number, if it is still part of a site.
     pub(super) fn script(&self, number: u64) -> Option<Arc<Script>> {
-        self.loaded
-            .get(&ScriptId(number))
-            .and_then(|loaded| loaded.script.upgrade())
+        self.loaded.get(&ScriptId(number)).and_then(|loaded| loaded.script.upgrade())
     }
 }
 

@@ -41,15 +41,9 @@ fn told(error: &mlua::Error) -> SyntaxError {
         let digits = rest.find(|char: char| !char.is_ascii_digit())?;
         let line = rest[..digits].parse().ok()?;
         let message = rest[digits..].strip_prefix(':')?.trim_start();
-        Some(SyntaxError {
-            line,
-            message: message.to_owned(),
-        })
+        Some(SyntaxError { line, message: message.to_owned() })
     });
-    parsed.unwrap_or(SyntaxError {
-        line: 1,
-        message: whole,
-    })
+    parsed.unwrap_or(SyntaxError { line: 1, message: whole })
 }
 
 #[cfg(test)]
@@ -61,12 +55,7 @@ mod tests {
         let error = compile("local a = 1\nlocal b = = 2").unwrap_err();
         assert_eq!(error.line, 2);
         assert!(error.message.contains("'='"), "{}", error.message);
-        assert!(
-            compile("if a then\n")
-                .unwrap_err()
-                .message
-                .contains("<eof>")
-        );
+        assert!(compile("if a then\n").unwrap_err().message.contains("<eof>"));
     }
 
     #[test]
@@ -79,21 +68,11 @@ mod tests {
     #[test]
     fn nesting_without_end_is_an_error_on_a_small_stack() {
         let work = || {
-            for (open, close) in [
-                ("(", ")"),
-                ("{", "}"),
-                ("if a then ", " end"),
-                ("function() return ", " end"),
-            ] {
+            for (open, close) in [("(", ")"), ("{", "}"), ("if a then ", " end"), ("function() return ", " end")] {
                 let text = format!("return {}1{}", open.repeat(100_000), close.repeat(100_000));
                 assert!(compile(&text).is_err(), "{open}");
             }
         };
-        std::thread::Builder::new()
-            .stack_size(2 << 20)
-            .spawn(work)
-            .unwrap()
-            .join()
-            .unwrap();
+        std::thread::Builder::new().stack_size(2 << 20).spawn(work).unwrap().join().unwrap();
     }
 }

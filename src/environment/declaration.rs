@@ -55,26 +55,18 @@ fn decode_settings(
     min_runspaces: Option<&At<usize>>,
 ) -> EnvironmentSettings {
     let default = EnvironmentSettings::default();
-    let wait = reader
-        .child("queue")
-        .and_then(|node| node.get::<Duration>("wait"));
+    let wait = reader.child("queue").and_then(|node| node.get::<Duration>("wait"));
     let recycle = reader.child("recycle");
-    let requests = recycle
-        .as_ref()
-        .and_then(|node| node.get::<u64>("requests"));
+    let requests = recycle.as_ref().and_then(|node| node.get::<u64>("requests"));
     let age = recycle.and_then(|node| node.get::<Duration>("age"));
     let max = max_runspaces.map_or(default.max_runspaces, |at| at.it);
     EnvironmentSettings {
-        persistent: reader
-            .switch("persistent-runspaces")
-            .map_or(default.persistent, |at| at.it),
+        persistent: reader.switch("persistent-runspaces").map_or(default.persistent, |at| at.it),
         max_runspaces: max,
         min_runspaces: min_runspaces.map_or(default.min_runspaces.min(max), |at| at.it),
         queue: reader.get("queue").map_or(default.queue, |at| at.it),
         wait: wait.map_or(default.wait, |at| at.it.0),
-        memory: reader
-            .get::<Size>("memory")
-            .map_or(default.memory, |at| at.it.0 as usize),
+        memory: reader.get::<Size>("memory").map_or(default.memory, |at| at.it.0 as usize),
         recycle_requests: requests.map_or(default.recycle_requests, |at| at.it),
         recycle_age: age.map_or(default.recycle_age, |at| at.it.0),
     }

@@ -18,10 +18,7 @@
 //!   passes only through Lua and mlua, which expect it: the interrupt itself owns nothing that needs dropping.
 //! * A fiber dropped while suspended is resumed with `Cancel` until it has unwound. One that does not unwind within
 //!   [`UNWIND_TRIES`] is abandoned: its stack is reset without dropping what is on it, and its runspace with it.
-#![expect(
-    unsafe_code,
-    reason = "switches native stacks and is called by Lua; the invariants stand above"
-)]
+#![expect(unsafe_code, reason = "switches native stacks and is called by Lua; the invariants stand above")]
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -45,11 +42,7 @@ use super::turns::let_others_run;
 
 /// Address space of a handler's stack; only touched pages cost memory. 768 KiB passes every recursion attack in release
 /// builds (design measurements), debug builds need more for each frame.
-const STACK_SIZE: usize = if cfg!(debug_assertions) {
-    8 << 20
-} else {
-    1 << 20
-};
+const STACK_SIZE: usize = if cfg!(debug_assertions) { 8 << 20 } else { 1 << 20 };
 /// Stacks kept for the next handlers, for each worker.
 const SPARE_STACKS: usize = 64;
 /// How often a cancelled handler is resumed before it is abandoned.
@@ -320,9 +313,7 @@ unsafe fn place_of(state: *mut ffi::lua_State) -> Option<(String, u32)> {
                 return None;
             }
             if record.currentline > 0 && !record.short_src.is_null() {
-                let name = CStr::from_ptr(record.short_src)
-                    .to_string_lossy()
-                    .into_owned();
+                let name = CStr::from_ptr(record.short_src).to_string_lossy().into_owned();
                 return Some((name, record.currentline as u32));
             }
         }
@@ -371,20 +362,11 @@ impl<R: 'static> Fiber<R> {
             unsafe { (*inside).yielder = yielder };
             catch_unwind(AssertUnwindSafe(work))
         });
-        Ok(Self {
-            coroutine: Some(coroutine),
-            frame,
-            callbacks,
-            timer: None,
-        })
+        Ok(Self { coroutine: Some(coroutine), frame, callbacks, timer: None })
     }
 
     /// Runs the fiber until it pauses or ends.
-    fn step(
-        &mut self,
-        waker: &Waker,
-        resume: Resume,
-    ) -> Option<CoroutineResult<Pause, std::thread::Result<R>>> {
+    fn step(&mut self, waker: &Waker, resume: Resume) -> Option<CoroutineResult<Pause, std::thread::Result<R>>> {
         let coroutine = self.coroutine.as_mut()?;
         self.frame.waker = waker;
         let outer = CURRENT.replace(&mut *self.frame);
@@ -405,12 +387,7 @@ impl<R: 'static> Fiber<R> {
         self.keep_stack();
         let frame = &mut self.frame;
         frame.held = Held::default();
-        Ended {
-            result,
-            stop: frame.stop,
-            place: frame.place.take(),
-            preemptions: frame.preemptions,
-        }
+        Ended { result, stop: frame.stop, place: frame.place.take(), preemptions: frame.preemptions }
     }
 
     fn keep_stack(&mut self) {
@@ -427,9 +404,7 @@ impl<R: 'static> Fiber<R> {
     /// Polls the deadline of a handler that waits; true when it has come.
     fn is_due(&mut self, context: &mut Context<'_>) -> bool {
         let deadline = self.frame.limits.deadline;
-        let timer = self
-            .timer
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline.into())));
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline.into())));
         timer.as_mut().poll(context).is_ready()
     }
 }
@@ -490,18 +465,9 @@ pub(super) const SLICE: Duration = Duration::from_millis(1);
 
 /// Runs `work` as if inside of a handler that was called like this. Nothing in it can wait.
 #[cfg(test)]
-pub(super) fn with_test_call<R>(
-    call: Rc<CallContext>,
-    work: impl FnOnce() -> R,
-) -> (R, Option<Stop>) {
+pub(super) fn with_test_call<R>(call: Rc<CallContext>, work: impl FnOnce() -> R) -> (R, Option<Stop>) {
     let deadline = Instant::now() + Duration::from_secs(60);
-    let mut frame = Frame::new(
-        Limits {
-            deadline,
-            memory: 1 << 30,
-        },
-        Some(call),
-    );
+    let mut frame = Frame::new(Limits { deadline, memory: 1 << 30 }, Some(call));
     let outer = CURRENT.replace(&mut frame);
     let result = work();
     CURRENT.set(outer);

@@ -45,27 +45,19 @@ pub(super) fn read(content_type: &[u8], body: &Bytes) -> Result<Form, String> {
     let text = std::str::from_utf8(content_type).unwrap_or_default();
     let essence = text.split(';').next().unwrap_or_default().trim();
     if essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
-        let fields =
-            pairs(body).map(|(name, value)| (name.into_owned(), Bytes::from(value.into_owned())));
-        return Ok(Form {
-            fields: fields.collect(),
-            files: Vec::new(),
-        });
+        let fields = pairs(body).map(|(name, value)| (name.into_owned(), Bytes::from(value.into_owned())));
+        return Ok(Form { fields: fields.collect(), files: Vec::new() });
     }
     if essence.eq_ignore_ascii_case("multipart/form-data") {
         return multipart(text, body);
     }
-    let named = if essence.is_empty() {
-        "missing".to_owned()
-    } else {
-        format!("{essence:?}")
-    };
+    let named = if essence.is_empty() { "missing".to_owned() } else { format!("{essence:?}") };
     Err(format!("the body is no form: its content type is {named}"))
 }
 
 fn multipart(content_type: &str, body: &Bytes) -> Result<Form, String> {
-    let boundary = boundary(content_type)
-        .ok_or_else(|| "the content type of the multipart body names no boundary".to_owned())?;
+    let boundary =
+        boundary(content_type).ok_or_else(|| "the content type of the multipart body names no boundary".to_owned())?;
     let chunks = stream::iter([Ok::<_, Infallible>(body.clone())]);
     // The whole body is here, so that no part of it is ever waited for.
     parts(multer::Multipart::new(chunks, boundary))
@@ -77,10 +69,7 @@ async fn parts(mut multipart: multer::Multipart<'_>) -> Result<Form, String> {
     let broken = |error: multer::Error| format!("the multipart body is broken: {error}");
     let mut form = Form::default();
     while let Some(part) = multipart.next_field().await.map_err(broken)? {
-        let field = part
-            .name()
-            .ok_or("the multipart body is broken: a part has no name")?
-            .to_owned();
+        let field = part.name().ok_or("the multipart body is broken: a part has no name")?.to_owned();
         let file_name = part.file_name().map(str::to_owned);
         let content_type = part.content_type().map(ToString::to_string);
         let data = part.bytes().await.map_err(broken)?;
@@ -89,12 +78,7 @@ async fn parts(mut multipart: multer::Multipart<'_>) -> Result<Form, String> {
             continue;
         };
         let content_type = content_type.unwrap_or_else(|| "application/octet-stream".to_owned());
-        form.files.push(File {
-            field,
-            name,
-            content_type,
-            data,
-        });
+        form.files.push(File { field, name, content_type, data });
     }
     Ok(form)
 }
@@ -136,11 +120,8 @@ mod tests {
 
     #[test]
     fn pairs_follow_the_standard() {
-        let text =
-            b"p=a+b&s=a%20b&l=a%2Bb&e=&bare&arr[]=5&eq=x=y=z&u=%E6%9C%88&=nokey&bad=%zz%&&x=%ff";
-        let got: Vec<String> = pairs(text)
-            .map(|(name, value)| format!("{name}>{value}"))
-            .collect();
+        let text = b"p=a+b&s=a%20b&l=a%2Bb&e=&bare&arr[]=5&eq=x=y=z&u=%E6%9C%88&=nokey&bad=%zz%&&x=%ff";
+        let got: Vec<String> = pairs(text).map(|(name, value)| format!("{name}>{value}")).collect();
         let wanted = [
             "p>a b",
             "s>a b",
@@ -161,18 +142,9 @@ mod tests {
     fn boundaries() {
         for (text, wanted) in [
             ("multipart/form-data; boundary=abc", Some("abc")),
-            (
-                "multipart/form-data; boundary=\"--=_x y?\"",
-                Some("--=_x y?"),
-            ),
-            (
-                "multipart/form-data; charset=\"a;b=c\"; BOUNDARY=\"a\\\"b\" ; x=y",
-                Some("a\"b"),
-            ),
-            (
-                "multipart/form-data;boundary=abc;charset=utf-8",
-                Some("abc"),
-            ),
+            ("multipart/form-data; boundary=\"--=_x y?\"", Some("--=_x y?")),
+            ("multipart/form-data; charset=\"a;b=c\"; BOUNDARY=\"a\\\"b\" ; x=y", Some("a\"b")),
+            ("multipart/form-data;boundary=abc;charset=utf-8", Some("abc")),
             ("multipart/form-data; boundary=", None),
             ("multipart/form-data; boundary=\"\"", None),
             ("multipart/form-data", None),
@@ -200,17 +172,10 @@ mod tests {
     #[test]
     fn parts_keep_their_bytes() {
         let form = read(TYPE, &body().into()).unwrap();
-        assert_eq!(
-            form.fields,
-            [("payload".to_owned(), Bytes::from_static(b"{\"a\":1}"))]
-        );
+        assert_eq!(form.fields, [("payload".to_owned(), Bytes::from_static(b"{\"a\":1}"))]);
         let data = Bytes::from_static(b"\xff\xd8\0\0%4\x92\r\n--almost\r\n");
-        let file = File {
-            field: "thumb".into(),
-            name: "../../etc/月.bin".into(),
-            content_type: "image/jpeg".into(),
-            data,
-        };
+        let file =
+            File { field: "thumb".into(), name: "../../etc/月.bin".into(), content_type: "image/jpeg".into(), data };
         assert_eq!(form.files, [file]);
     }
 
@@ -226,8 +191,7 @@ mod tests {
     #[test]
     fn large_files_are_whole() {
         let data: Vec<u8> = (0..3_000_000_u32).map(|value| value as u8).collect();
-        let mut body =
-            b"--b\r\nContent-Disposition: form-data; name=f; filename=x\r\n\r\n".to_vec();
+        let mut body = b"--b\r\nContent-Disposition: form-data; name=f; filename=x\r\n\r\n".to_vec();
         body.extend_from_slice(&data);
         body.extend_from_slice(b"\r\n--b--\r\n");
         let form = read(b"multipart/form-data; boundary=b", &body.into()).unwrap();
@@ -238,24 +202,12 @@ mod tests {
     #[test]
     fn other_types_are_no_forms() {
         for (kind, wanted) in [
-            (
-                "application/json",
-                "the body is no form: its content type is \"application/json\"",
-            ),
+            ("application/json", "the body is no form: its content type is \"application/json\""),
             ("", "the body is no form: its content type is missing"),
-            (
-                "multipart/form-data",
-                "the content type of the multipart body names no boundary",
-            ),
+            ("multipart/form-data", "the content type of the multipart body names no boundary"),
         ] {
             assert_eq!(read(kind.as_bytes(), &Bytes::new()).unwrap_err(), wanted);
         }
-        assert_eq!(
-            read(
-                b"Application/X-WWW-Form-Urlencoded; charset=utf-8",
-                &Bytes::new()
-            ),
-            Ok(Form::default())
-        );
+        assert_eq!(read(b"Application/X-WWW-Form-Urlencoded; charset=utf-8", &Bytes::new()), Ok(Form::default()));
     }
 }

@@ -35,11 +35,7 @@ pub(super) struct Permit(Arc<Gate>);
 impl Gate {
     /// A gate that lets nobody through until a limit is set.
     pub fn new() -> Arc<Self> {
-        Arc::new(Self {
-            permits: Semaphore::new(0),
-            limits: Mutex::default(),
-            waiting: AtomicUsize::new(0),
-        })
+        Arc::new(Self { permits: Semaphore::new(0), limits: Mutex::default(), waiting: AtomicUsize::new(0) })
     }
 
     /// Sets `max-runspaces`, `queue` and `wait`; called when a generation goes live. A lower limit takes effect as
@@ -87,9 +83,7 @@ impl Gate {
                 permit.forget();
                 Ok((Permit(self.clone()), began.elapsed()))
             }
-            Ok(Err(_)) | Err(_) => Err(RunError::NoRunspace {
-                waited: began.elapsed(),
-            }),
+            Ok(Err(_)) | Err(_) => Err(RunError::NoRunspace { waited: began.elapsed() }),
         }
     }
 
@@ -127,12 +121,8 @@ mod tests {
     use crate::environment::settings::EnvironmentSettings;
 
     fn environment(max: usize, queue: usize) -> Environment {
-        let settings = EnvironmentSettings {
-            max_runspaces: max,
-            queue,
-            wait: Duration::ZERO,
-            ..EnvironmentSettings::default()
-        };
+        let settings =
+            EnvironmentSettings { max_runspaces: max, queue, wait: Duration::ZERO, ..EnvironmentSettings::default() };
         Environment::named("test", settings)
     }
 
@@ -145,10 +135,7 @@ mod tests {
         assert!(gate.enter().await.is_err());
         gate.set_limits(&environment(1, 9));
         drop(first);
-        assert!(
-            gate.enter().await.is_err(),
-            "one is busy, and one is the limit"
-        );
+        assert!(gate.enter().await.is_err(), "one is busy, and one is the limit");
         drop(second);
         let only = gate.enter().await.unwrap();
         assert!(gate.enter().await.is_err());
@@ -166,10 +153,7 @@ mod tests {
         let _busy = gate.enter().await.unwrap();
         assert!(matches!(gate.enter().await, Err(RunError::QueueFull)));
         gate.set_limits(&environment(1, 1));
-        assert!(matches!(
-            gate.enter().await,
-            Err(RunError::NoRunspace { .. })
-        ));
+        assert!(matches!(gate.enter().await, Err(RunError::NoRunspace { .. })));
         assert_eq!(gate.waiting(), 0);
     }
 }

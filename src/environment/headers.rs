@@ -6,15 +6,7 @@ use super::api::arguments::{duration, kind, name_of, propose};
 use crate::exchange::ContentType;
 
 /// What a cookie in a table may say.
-const COOKIE: [&str; 7] = [
-    "value",
-    "path",
-    "domain",
-    "max_age",
-    "http_only",
-    "secure",
-    "same_site",
-];
+const COOKIE: [&str; 7] = ["value", "path", "domain", "max_age", "http_only", "secure", "same_site"];
 
 /// Header lines of an answer.
 #[derive(Debug, Default, PartialEq)]
@@ -46,16 +38,11 @@ impl Headers {
 
     fn field(&mut self, name: &Value, value: &Value) -> Result<(), String> {
         let Value::String(text) = name else {
-            return Err(format!(
-                "a header name must be a string, not {}",
-                kind(name)
-            ));
+            return Err(format!("a header name must be a string, not {}", kind(name)));
         };
         let shown = text.to_string_lossy();
         if !is_token(&text.as_bytes()) {
-            return Err(format!(
-                "header {shown:?}: the name may hold letters, digits and !#$%&'*+-.^_`|~ only"
-            ));
+            return Err(format!("header {shown:?}: the name may hold letters, digits and !#$%&'*+-.^_`|~ only"));
         }
         let name = shown.to_ascii_lowercase();
         match value {
@@ -90,16 +77,13 @@ impl Headers {
     /// They hold a control character.
     pub(super) fn line(&mut self, name: &str, value: Vec<u8>) -> Result<(), String> {
         if value.iter().any(|byte| is_control(*byte)) {
-            return Err(format!(
-                "header {name:?}: the value holds a line break or another control character"
-            ));
+            return Err(format!("header {name:?}: the value holds a line break or another control character"));
         }
         if name != "content-type" {
             self.lines.push((name.to_owned(), value));
             return Ok(());
         }
-        let text = String::from_utf8(value)
-            .map_err(|_| format!("header {name:?}: the value is not valid UTF-8"))?;
+        let text = String::from_utf8(value).map_err(|_| format!("header {name:?}: the value is not valid UTF-8"))?;
         self.content_type = Some(text);
         Ok(())
     }
@@ -118,8 +102,7 @@ impl Headers {
             let (name, value) = pair.map_err(|error| error.to_string())?;
             let shown = name_of(&name);
             let line = cookie(&name, &value).map_err(|why| format!("cookie {shown:?}: {why}"))?;
-            self.lines
-                .push(("set-cookie".to_owned(), line.into_bytes()));
+            self.lines.push(("set-cookie".to_owned(), line.into_bytes()));
         }
         Ok(())
     }
@@ -157,11 +140,7 @@ fn cookie(name: &Value, value: &Value) -> Result<String, String> {
         return Ok(format!("{name}={}", cookie_value(value)?));
     };
     check_parts(parts)?;
-    let part = |name: &str| {
-        parts
-            .raw_get::<Value>(name)
-            .map_err(|error| error.to_string())
-    };
+    let part = |name: &str| parts.raw_get::<Value>(name).map_err(|error| error.to_string());
     let mut line = format!("{name}={}", cookie_value(&part("value")?)?);
     attributes(&mut line, part)?;
     Ok(line)
@@ -172,10 +151,7 @@ fn check_parts(parts: &Table) -> Result<(), String> {
         let (key, _) = pair.map_err(|error| error.to_string())?;
         let key = name_of(&key);
         if !COOKIE.contains(&key.as_str()) {
-            return Err(format!(
-                "unknown field {key:?}{}",
-                propose(&key, COOKIE.into_iter())
-            ));
+            return Err(format!("unknown field {key:?}{}", propose(&key, COOKIE.into_iter())));
         }
     }
     Ok(())
@@ -188,8 +164,7 @@ fn cookie_value(value: &Value) -> Result<String, String> {
         Value::Number(number) => number.to_string(),
         other => return Err(format!("the value must be a string, not {}", kind(other))),
     };
-    let is_part =
-        |byte: u8| matches!(byte, 0x21 | 0x23..=0x2b | 0x2d..=0x3a | 0x3c..=0x5b | 0x5d..=0x7e);
+    let is_part = |byte: u8| matches!(byte, 0x21 | 0x23..=0x2b | 0x2d..=0x3a | 0x3c..=0x5b | 0x5d..=0x7e);
     if text.bytes().all(is_part) {
         return Ok(text);
     }
@@ -198,19 +173,13 @@ fn cookie_value(value: &Value) -> Result<String, String> {
         .to_owned())
 }
 
-fn attributes(
-    line: &mut String,
-    part: impl Fn(&str) -> Result<Value, String>,
-) -> Result<(), String> {
+fn attributes(line: &mut String, part: impl Fn(&str) -> Result<Value, String>) -> Result<(), String> {
     for (name, word) in [("path", "Path"), ("domain", "Domain")] {
         match part(name)? {
             Value::Nil => {}
             Value::String(text) => {
                 let text = text.to_string_lossy();
-                if text
-                    .bytes()
-                    .any(|byte| is_control(byte) || byte == b';' || !byte.is_ascii())
-                {
+                if text.bytes().any(|byte| is_control(byte) || byte == b';' || !byte.is_ascii()) {
                     return Err(format!(
                         "{name} may not hold semicolons, control characters or letters outside of ASCII"
                     ));
@@ -250,18 +219,11 @@ fn same_site(line: &mut String, value: &Value, secure: bool) -> Result<(), Strin
         other => return Err(format!("same_site must be a string, not {}", kind(other))),
     };
     let known = ["Strict", "Lax", "None"];
-    let Some(known) = known
-        .into_iter()
-        .find(|known| known.eq_ignore_ascii_case(&word))
-    else {
-        return Err(format!(
-            "same_site must be \"strict\", \"lax\" or \"none\", not {word:?}"
-        ));
+    let Some(known) = known.into_iter().find(|known| known.eq_ignore_ascii_case(&word)) else {
+        return Err(format!("same_site must be \"strict\", \"lax\" or \"none\", not {word:?}"));
     };
     if known == "None" && !secure {
-        return Err(
-            "same_site \"none\" needs secure = true, or browsers drop the cookie".to_owned(),
-        );
+        return Err("same_site \"none\" needs secure = true, or browsers drop the cookie".to_owned());
     }
     line.push_str(&format!("; SameSite={known}"));
     Ok(())
@@ -273,6 +235,5 @@ fn plain(error: &mlua::Error) -> String {
         mlua::Error::RuntimeError(message) => message.clone(),
         other => other.to_string(),
     };
-    told.strip_prefix("respond: ")
-        .map_or(told.clone(), str::to_owned)
+    told.strip_prefix("respond: ").map_or(told.clone(), str::to_owned)
 }

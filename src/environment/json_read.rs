@@ -17,10 +17,7 @@
 //! * Strings are copied by Lua when they are pushed, so nothing on its stack points into Rust's memory. The empty string
 //!   is pushed with a valid pointer, which `lua_pushlstring` of mlua sees to.
 //! * A garbage collection may run at any push. Whatever was made is on the Lua stack, and so is kept.
-#![expect(
-    unsafe_code,
-    reason = "fills Lua's stack directly; the invariants stand above"
-)]
+#![expect(unsafe_code, reason = "fills Lua's stack directly; the invariants stand above")]
 
 use std::ffi::{c_char, c_int};
 use std::fmt;
@@ -102,10 +99,7 @@ pub(super) fn record<'a>(
 ///
 /// # Errors
 /// Lua has no memory left.
-pub(super) fn list<'a>(
-    lua: &Lua,
-    mut items: impl Iterator<Item = Item<'a>>,
-) -> mlua::Result<Table> {
+pub(super) fn list<'a>(lua: &Lua, mut items: impl Iterator<Item = Item<'a>>) -> mlua::Result<Table> {
     let marker = array_metatable(lua)?;
     // SAFETY: see the invariants of this module; the iterator is only lent.
     unsafe {
@@ -139,10 +133,7 @@ impl Stack {
         if unsafe { ffi::lua_checkstack(self.state, 8) } == 0 {
             return Err(E::custom("no room left on the stack of Lua"));
         }
-        Ok(Self {
-            depth: self.depth + 1,
-            ..self
-        })
+        Ok(Self { depth: self.depth + 1, ..self })
     }
 
     fn push_bytes(self, bytes: &[u8]) {
@@ -255,9 +246,7 @@ impl<'de> Visitor<'de> for Stack {
         self.begin_list(4);
         let mut index: c_int = 0;
         while items.next_element_seed(inside)?.is_some() {
-            index = index
-                .checked_add(1)
-                .ok_or_else(|| A::Error::custom("too many items"))?;
+            index = index.checked_add(1).ok_or_else(|| A::Error::custom("too many items"))?;
             // SAFETY: the list is below the value that the seed pushed.
             unsafe { ffi::lua_rawseti_(self.state, -2, index) };
         }

@@ -14,10 +14,7 @@
 //!   exception and passes through frames that own nothing and through functions declared `C-unwind`.
 //! * A [`Fault`] is made and filled by code that makes no call which could raise while it is held: between the place of
 //!   the fault and the outermost level only already pushed keys are read.
-#![expect(
-    unsafe_code,
-    reason = "reads Lua's stack directly; the invariants stand above"
-)]
+#![expect(unsafe_code, reason = "reads Lua's stack directly; the invariants stand above")]
 
 use std::ffi::{c_int, c_void};
 use std::fmt::Write as _;
@@ -43,11 +40,7 @@ const TOLD_STEPS: usize = 6;
 /// # Errors
 /// Outside: Lua has no memory left. Inside: JSON cannot hold the value; the sentence names the place, such as
 /// `value.items[3].price: NaN is not a JSON number`.
-pub(super) fn write(
-    lua: &Lua,
-    value: &Value,
-    pretty: bool,
-) -> mlua::Result<Result<Vec<u8>, String>> {
+pub(super) fn write(lua: &Lua, value: &Value, pretty: bool) -> mlua::Result<Result<Vec<u8>, String>> {
     let limit = fiber::limits().map_or(LONGEST, |limits| limits.memory.min(LONGEST));
     let mut text = Vec::with_capacity(256);
     Ok(write_within(lua, value, pretty, limit, &mut text)?.map(|()| text))
@@ -72,14 +65,7 @@ pub(super) fn write_within(
     // SAFETY: see the invariants of this module.
     unsafe {
         lua.exec_raw::<()>(value, |state| {
-            let mut walk = Walk {
-                state,
-                text,
-                holders: &mut holders,
-                marker,
-                limit,
-                pretty,
-            };
+            let mut walk = Walk { state, text, holders: &mut holders, marker, limit, pretty };
             done = walk.value(0);
             ffi::lua_settop(state, 0);
         })?;
@@ -103,10 +89,7 @@ type Written = Result<(), Box<Fault>>;
 
 #[cold]
 fn fault(why: impl Into<String>) -> Written {
-    Err(Box::new(Fault {
-        why: why.into(),
-        path: Vec::new(),
-    }))
+    Err(Box::new(Fault { why: why.into(), path: Vec::new() }))
 }
 
 impl Fault {
@@ -141,9 +124,7 @@ impl Step {
 
 fn is_name(key: &[u8]) -> bool {
     key.first().is_some_and(|first| !first.is_ascii_digit())
-        && key
-            .iter()
-            .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        && key.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
 struct Walk<'a> {
@@ -168,18 +149,13 @@ impl Walk<'_> {
                 ffi::LUA_TNUMBER => self.number(ffi::lua_tonumber(state, -1)),
                 ffi::LUA_TTABLE => self.table(depth),
                 ffi::LUA_TBOOLEAN => {
-                    let word: &[u8] = if ffi::lua_toboolean(state, -1) != 0 {
-                        b"true"
-                    } else {
-                        b"false"
-                    };
+                    let word: &[u8] = if ffi::lua_toboolean(state, -1) != 0 { b"true" } else { b"false" };
                     self.text.extend_from_slice(word);
                     Ok(())
                 }
                 ffi::LUA_TINTEGER => {
                     let value = ffi::lua_tointeger64(state, -1, ptr::null_mut());
-                    self.text
-                        .extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+                    self.text.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
                     Ok(())
                 }
                 ffi::LUA_TNIL => self.null(),
@@ -196,13 +172,11 @@ impl Walk<'_> {
 
     fn number(&mut self, value: f64) -> Written {
         if value.abs() < EXACT && value.trunc() == value {
-            self.text
-                .extend_from_slice(itoa::Buffer::new().format(value as i64).as_bytes());
+            self.text.extend_from_slice(itoa::Buffer::new().format(value as i64).as_bytes());
         } else if value.is_finite() {
             let mut buffer = zmij::Buffer::new();
             let digits = buffer.format_finite(value);
-            self.text
-                .extend_from_slice(digits.strip_suffix(".0").unwrap_or(digits).as_bytes());
+            self.text.extend_from_slice(digits.strip_suffix(".0").unwrap_or(digits).as_bytes());
         } else {
             let name = if value.is_nan() { "NaN" } else { "infinity" };
             return fault(format!("{name} is not a JSON number"));
@@ -231,15 +205,10 @@ impl Walk<'_> {
 
     fn quoted(&mut self, bytes: &[u8]) -> Written {
         if std::str::from_utf8(bytes).is_err() {
-            return fault(
-                "a string that is not valid UTF-8; encode bytes with base64 or hex first",
-            );
+            return fault("a string that is not valid UTF-8; encode bytes with base64 or hex first");
         }
         if self.text.len() + bytes.len() > self.limit {
-            return fault(format!(
-                "the JSON text would be larger than {} bytes",
-                self.limit
-            ));
+            return fault(format!("the JSON text would be larger than {} bytes", self.limit));
         }
         quote(bytes, self.text);
         Ok(())
@@ -261,18 +230,11 @@ impl Walk<'_> {
                 return fault("no room left on the stack of Lua");
             }
             if self.text.len() > self.limit {
-                return fault(format!(
-                    "the JSON text would be larger than {} bytes",
-                    self.limit
-                ));
+                return fault(format!("the JSON text would be larger than {} bytes", self.limit));
             }
             let marked = ffi::lua_getmetatablepointer(self.state, -1) == self.marker;
             let length = ffi::lua_objlen(self.state, -1);
-            if marked || length > 0 {
-                self.list(length, depth + 1)
-            } else {
-                self.object(depth + 1)
-            }
+            if marked || length > 0 { self.list(length, depth + 1) } else { self.object(depth + 1) }
         }
     }
 
@@ -311,8 +273,7 @@ impl Walk<'_> {
     unsafe fn is_index(&self, index: usize) -> bool {
         // SAFETY: a key and a value are on top.
         unsafe {
-            ffi::lua_type(self.state, -2) == ffi::LUA_TNUMBER
-                && ffi::lua_tonumber(self.state, -2) == index as f64
+            ffi::lua_type(self.state, -2) == ffi::LUA_TNUMBER && ffi::lua_tonumber(self.state, -2) == index as f64
         }
     }
 
@@ -379,8 +340,7 @@ impl Walk<'_> {
                 first = false;
                 let key = self.bytes(-2);
                 self.quoted(key)?;
-                self.text
-                    .extend_from_slice(if self.pretty { b": " } else { b":" });
+                self.text.extend_from_slice(if self.pretty { b": " } else { b":" });
                 self.step(depth, || Step::Key(key.to_vec()))?;
                 ffi::lua_pop(self.state, 2);
             }
@@ -422,13 +382,10 @@ impl Walk<'_> {
 #[cold]
 fn odd_key(found: c_int) -> Written {
     match found {
-        ffi::LUA_TNUMBER | ffi::LUA_TINTEGER => fault(
-            "a table with holes or with numbers as keys; JSON keys are strings, so use tostring",
-        ),
-        other => fault(format!(
-            "a table with {} as a key; JSON keys are strings",
-            kind(other)
-        )),
+        ffi::LUA_TNUMBER | ffi::LUA_TINTEGER => {
+            fault("a table with holes or with numbers as keys; JSON keys are strings, so use tostring")
+        }
+        other => fault(format!("a table with {} as a key; JSON keys are strings", kind(other))),
     }
 }
 

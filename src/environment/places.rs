@@ -33,13 +33,8 @@ pub(super) fn rewrite(text: &str, find: impl Fn(u64) -> Option<Arc<Script>>) -> 
 fn numbers(text: &str) -> Option<(u64, u32, usize)> {
     let id_end = text.find(|char: char| !char.is_ascii_digit())?;
     let line_text = text[id_end..].strip_prefix(':')?;
-    let line_end = line_text
-        .find(|char: char| !char.is_ascii_digit())
-        .unwrap_or(line_text.len());
-    let (id, line) = (
-        text[..id_end].parse().ok()?,
-        line_text[..line_end].parse().ok()?,
-    );
+    let line_end = line_text.find(|char: char| !char.is_ascii_digit()).unwrap_or(line_text.len());
+    let (id, line) = (text[..id_end].parse().ok()?, line_text[..line_end].parse().ok()?);
     Some((id, line, id_end + 1 + line_end))
 }
 
@@ -47,11 +42,7 @@ fn numbers(text: &str) -> Option<(u64, u32, usize)> {
 pub(super) fn split(text: &str, is_user_frame: impl Fn(&str) -> bool) -> (String, String) {
     let (message, trace) = text.split_once("\nstack traceback:").unwrap_or((text, ""));
     let message = message.strip_prefix("runtime error: ").unwrap_or(message);
-    let frames: Vec<&str> = trace
-        .lines()
-        .map(str::trim)
-        .filter(|line| is_user_frame(line))
-        .collect();
+    let frames: Vec<&str> = trace.lines().map(str::trim).filter(|line| is_user_frame(line)).collect();
     (message.trim_end().to_owned(), frames.join("\n"))
 }
 
@@ -93,9 +84,6 @@ mod tests {
     fn only_frames_of_the_users_files_are_kept() {
         let told = "runtime error: site.kdl#17:3: boom\nstack traceback:\n[C] in error\nsite.kdl#17:3 in f\nhost:1";
         let (message, frames) = split(told, |line| line.contains('#'));
-        assert_eq!(
-            (message.as_str(), frames.as_str()),
-            ("site.kdl#17:3: boom", "site.kdl#17:3 in f")
-        );
+        assert_eq!((message.as_str(), frames.as_str()), ("site.kdl#17:3: boom", "site.kdl#17:3 in f"));
     }
 }

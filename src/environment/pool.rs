@@ -138,10 +138,7 @@ impl Pool {
         process: Arc<ProcessHost>,
         log: &slog::Logger,
     ) -> Arc<Self> {
-        let host = Arc::new(Host {
-            environment: environment.clone(),
-            process,
-        });
+        let host = Arc::new(Host { environment: environment.clone(), process });
         let pool = Arc::new(Self {
             environment,
             gate,
@@ -173,10 +170,7 @@ impl Pool {
     /// # Errors
     /// Why the startup script fails.
     pub fn health(&self) -> Result<(), String> {
-        self.unhealthy
-            .lock()
-            .as_ref()
-            .map_or(Ok(()), |(reason, _)| Err(reason.clone()))
+        self.unhealthy.lock().as_ref().map_or(Ok(()), |(reason, _)| Err(reason.clone()))
     }
 
     /// Its numbers.
@@ -203,15 +197,8 @@ impl Pool {
             Ok(entered) => entered,
             Err(error) => {
                 count(&self.counters.refused);
-                let waited = if let RunError::NoRunspace { waited } = error {
-                    waited
-                } else {
-                    Duration::ZERO
-                };
-                return Ran {
-                    outcome: Err(error),
-                    waited,
-                };
+                let waited = if let RunError::NoRunspace { waited } = error { waited } else { Duration::ZERO };
+                return Ran { outcome: Err(error), waited };
             }
         };
         let outcome = match self.lease(permit).await {
@@ -227,8 +214,7 @@ impl Pool {
         let idle = {
             let mut idle = self.idle.lock();
             let own = idle.iter().rposition(|(last, _)| *last == worker);
-            own.and_then(|at| idle.remove(at))
-                .or_else(|| idle.pop_back())
+            own.and_then(|at| idle.remove(at)).or_else(|| idle.pop_back())
         };
         let runspace = match idle {
             Some((_, runspace)) => runspace,
@@ -243,42 +229,23 @@ impl Pool {
             }
         };
         self.counters.busy.fetch_add(1, Ordering::Relaxed);
-        Ok(Lease {
-            pool: self.clone(),
-            runspace: Some(runspace),
-            discard: false,
-            _permit: permit,
-        })
+        Ok(Lease { pool: self.clone(), runspace: Some(runspace), discard: false, _permit: permit })
     }
 
     /// The fiber and the context hold handles into the runspace, and so go before the lease, which lets others have it.
     async fn serve(self: &Arc<Self>, mut lease: Lease, call: Call) -> Result<Answer, RunError> {
-        let Call {
-            handler,
-            request,
-            timeout,
-            logger,
-        } = call;
+        let Call { handler, request, timeout, logger } = call;
         let Some(runspace) = lease.runspace.clone() else {
             return Err(RunError::Cancelled);
         };
-        let context = runspace
-            .call(handler, Some(request), logger)
-            .map_err(|error| self.told(&error))?;
+        let context = runspace.call(handler, Some(request), logger).map_err(|error| self.told(&error))?;
         let inside = context.clone();
         let callbacks = fiber::callbacks(&runspace.lua);
-        let fiber = Fiber::new(
-            callbacks,
-            self.limits(timeout),
-            Some(context.clone()),
-            move || runspace.run(&inside),
-        );
+        let fiber = Fiber::new(callbacks, self.limits(timeout), Some(context.clone()), move || runspace.run(&inside));
         let ended = match fiber {
             Ok(fiber) => fiber.await,
             Err(error) => {
-                return Err(RunError::Unhealthy {
-                    reason: format!("no memory for a stack: {error}"),
-                });
+                return Err(RunError::Unhealthy { reason: format!("no memory for a stack: {error}") });
             }
         };
         count(&self.counters.served);
@@ -304,10 +271,7 @@ impl Pool {
         match (ended.stop, result) {
             (Some(Stop::Deadline), _) => {
                 count(&self.counters.timeouts);
-                Err(RunError::Timeout {
-                    limit: timeout,
-                    place: lease.place(ended.place),
-                })
+                Err(RunError::Timeout { limit: timeout, place: lease.place(ended.place) })
             }
             (Some(Stop::Aborted), _) => context.aborted.take().ok_or(RunError::Cancelled),
             (Some(Stop::Cancelled), _) | (None, Ok(None)) => Err(RunError::Cancelled),
@@ -315,35 +279,22 @@ impl Pool {
                 count(&self.counters.memory_errors);
                 lease.discard = true;
                 let limit = self.environment.settings.memory;
-                Err(RunError::Memory {
-                    limit,
-                    place: lease.place(ended.place),
-                })
+                Err(RunError::Memory { limit, place: lease.place(ended.place) })
             }
-            (None, Err(Failure::Script { message, traceback })) => {
-                Err(RunError::Script { message, traceback })
-            }
+            (None, Err(Failure::Script { message, traceback })) => Err(RunError::Script { message, traceback }),
             (None, Ok(Some(answer))) => Ok(answer),
         }
     }
 
     fn panicked(&self, panic: &(dyn std::any::Any + Send)) -> RunError {
         let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text
-            .or_else(|| panic.downcast_ref::<&str>().copied())
-            .unwrap_or("no message");
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
         slog::crit!(self.log, # "environment", "a host function panicked"; "environment" => %self.environment.name, "panic" => text);
-        RunError::Script {
-            message: format!("a host function panicked: {text}"),
-            traceback: String::new(),
-        }
+        RunError::Script { message: format!("a host function panicked: {text}"), traceback: String::new() }
     }
 
     fn told(&self, error: &mlua::Error) -> RunError {
-        RunError::Script {
-            message: error.to_string(),
-            traceback: String::new(),
-        }
+        RunError::Script { message: error.to_string(), traceback: String::new() }
     }
 
     /// Tells of a handler that computes for long: it slows its neighbours on the worker.
@@ -351,24 +302,15 @@ impl Pool {
         if ended.preemptions < WATCHDOG_SLICES {
             return;
         }
-        let route = context
-            .request
-            .as_ref()
-            .map_or("", |request| &*request.route);
-        let id = context
-            .request
-            .as_ref()
-            .map_or("", |request| &*request.id.0);
+        let route = context.request.as_ref().map_or("", |request| &*request.route);
+        let id = context.request.as_ref().map_or("", |request| &*request.id.0);
         slog::warn!(self.log, # "environment", "a handler computed for long";
             "environment" => %self.environment.name, "endpoint" => route, "request_id" => id,
             "milliseconds" => u64::from(ended.preemptions) * fiber::SLICE.as_millis() as u64);
     }
 
     fn limits(&self, timeout: Duration) -> Limits {
-        Limits {
-            deadline: Instant::now() + timeout,
-            memory: self.environment.settings.memory,
-        }
+        Limits { deadline: Instant::now() + timeout, memory: self.environment.settings.memory }
     }
 
     fn note_unhealthy(&self, reason: String) {
@@ -387,9 +329,7 @@ impl Pool {
             runspace = self.start(runspace, startup.clone()).await?;
         }
         if !self.environment.settings.persistent {
-            runspace
-                .finish()
-                .map_err(|error| places::split(&error.to_string(), |_| false).0)?;
+            runspace.finish().map_err(|error| places::split(&error.to_string(), |_| false).0)?;
         }
         count(&self.counters.built);
         *self.unhealthy.lock() = None;
@@ -400,9 +340,7 @@ impl Pool {
     /// becomes part of the base, and is frozen with it.
     async fn start(&self, runspace: Runspace, startup: Arc<Script>) -> Result<Runspace, String> {
         let origin = startup.origin.clone();
-        let context = runspace
-            .call(startup, None, self.log.clone())
-            .map_err(|error| error.to_string())?;
+        let context = runspace.call(startup, None, self.log.clone()).map_err(|error| error.to_string())?;
         let limits = self.limits(self.environment.startup_timeout());
         let callbacks = fiber::callbacks(&runspace.lua);
         let inside = context.clone();
@@ -414,13 +352,12 @@ impl Pool {
         let (runspace, result) = ended.result.map_err(|_| format!("{origin} panicked"))?;
         match (ended.stop, result) {
             (None, Ok(_)) => Ok(runspace),
-            (Some(Stop::Deadline), _) => Err(format!(
-                "{origin} ran longer than {:?}",
-                self.environment.startup_timeout()
-            )),
-            (Some(_), _) | (None, Err(Failure::Memory)) => Err(format!(
-                "{origin} needs more memory than the environment has"
-            )),
+            (Some(Stop::Deadline), _) => {
+                Err(format!("{origin} ran longer than {:?}", self.environment.startup_timeout()))
+            }
+            (Some(_), _) | (None, Err(Failure::Memory)) => {
+                Err(format!("{origin} needs more memory than the environment has"))
+            }
             (None, Err(Failure::Script { message, .. })) => Err(message),
         }
     }
@@ -435,15 +372,11 @@ impl Pool {
         // The startup script may wait, and needs a reactor of its own: this thread may have one that is in use.
         std::thread::scope(|scope| {
             let built = scope.spawn(|| {
-                let reactor = tokio::runtime::Builder::new_current_thread()
-                    .enable_all()
-                    .build();
+                let reactor = tokio::runtime::Builder::new_current_thread().enable_all().build();
                 let reactor = reactor.map_err(|error| error.to_string())?;
                 tokio::task::LocalSet::new().block_on(&reactor, self.build_runspace())
             });
-            built
-                .join()
-                .unwrap_or_else(|_| Err("building a runspace panicked".to_owned()))
+            built.join().unwrap_or_else(|_| Err("building a runspace panicked".to_owned()))
         })
     }
 }
@@ -460,12 +393,8 @@ struct Lease {
 impl Lease {
     /// A place that Lua told, in the user's files.
     fn place(&self, place: Option<(String, u32)>) -> String {
-        let told = place
-            .map(|(chunk, line)| format!("{chunk}:{line}"))
-            .unwrap_or_default();
-        self.runspace
-            .as_ref()
-            .map_or(told.clone(), |runspace| runspace.rewrite(&told))
+        let told = place.map(|(chunk, line)| format!("{chunk}:{line}")).unwrap_or_default();
+        self.runspace.as_ref().map_or(told.clone(), |runspace| runspace.rewrite(&told))
     }
 
     /// Whether the runspace can serve again. A handler that had to be abandoned holds it for ever.
@@ -473,15 +402,9 @@ impl Lease {
         let settings = &self.pool.environment.settings;
         let served = runspace.served.fetch_add(1, Ordering::Relaxed) + 1;
         let worn = settings.recycle_requests > 0 && served >= settings.recycle_requests;
-        let old =
-            !settings.recycle_age.is_zero() && runspace.born.elapsed() >= settings.recycle_age;
+        let old = !settings.recycle_age.is_zero() && runspace.born.elapsed() >= settings.recycle_age;
         let abandoned = Arc::strong_count(runspace) > 1;
-        !(self.discard
-            || worn
-            || old
-            || abandoned
-            || std::thread::panicking()
-            || runspace.is_over())
+        !(self.discard || worn || old || abandoned || std::thread::panicking() || runspace.is_over())
     }
 }
 

@@ -69,41 +69,21 @@ fn logger() -> slog::Logger {
 fn pool(environment: Environment) -> Arc<Pool> {
     let gate = Gate::new();
     gate.set_limits(&environment);
-    Pool::build(
-        Arc::new(environment),
-        gate,
-        Arc::new(ProcessHost::default()),
-        &logger(),
-    )
+    Pool::build(Arc::new(environment), gate, Arc::new(ProcessHost::default()), &logger())
 }
 
 fn settings(max: usize) -> EnvironmentSettings {
-    EnvironmentSettings {
-        max_runspaces: max,
-        ..EnvironmentSettings::default()
-    }
+    EnvironmentSettings { max_runspaces: max, ..EnvironmentSettings::default() }
 }
 
 /// Runs futures that need a worker.
 fn on_worker<F: Future>(work: F) -> F::Output {
-    let reactor = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let reactor = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     LocalSet::new().block_on(&reactor, work)
 }
 
-async fn run(
-    pool: &Arc<Pool>,
-    script: &Arc<Script>,
-    timeout: Duration,
-) -> Result<Answer, RunError> {
-    let call = Call {
-        handler: script.clone(),
-        request: request(),
-        timeout,
-        logger: logger(),
-    };
+async fn run(pool: &Arc<Pool>, script: &Arc<Script>, timeout: Duration) -> Result<Answer, RunError> {
+    let call = Call { handler: script.clone(), request: request(), timeout, logger: logger() };
     pool.run(call).await.outcome
 }
 
@@ -123,18 +103,11 @@ fn once(lua: &str) -> Result<Answer, RunError> {
 }
 
 fn attacks(file: &str) -> Vec<(String, String)> {
-    let path = format!(
-        "{}/tests/cases/attacks/{file}.json",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    let list: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let path = format!("{}/tests/cases/attacks/{file}.json", env!("CARGO_MANIFEST_DIR"));
+    let list: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let entries = list["attacks"].as_array().unwrap();
     let text = |entry: &serde_json::Value, key: &str| entry[key].as_str().unwrap().to_owned();
-    entries
-        .iter()
-        .map(|entry| (text(entry, "name"), text(entry, "lua")))
-        .collect()
+    entries.iter().map(|entry| (text(entry, "name"), text(entry, "lua"))).collect()
 }
 
 /// What a second request sees; equal before and after an attack when the runspace is clean.
@@ -170,9 +143,7 @@ host = host or { now = now, sub = { v = 1 }, list = { 1, 2, 3 }, ud = server }
 ";
 
 fn with_util(mut environment: Environment) -> Environment {
-    environment
-        .modules
-        .insert("util".into(), script(1000, UTIL));
+    environment.modules.insert("util".into(), script(1000, UTIL));
     environment.startup = Some(script(1001, HOST));
     environment
 }
@@ -197,21 +168,12 @@ fn every_isolation_attack_leaves_a_clean_runspace_clean() {
 
 #[test]
 fn a_persistent_runspace_keeps_its_globals_and_modules() {
-    let settings = EnvironmentSettings {
-        persistent: true,
-        ..settings(1)
-    };
+    let settings = EnvironmentSettings { persistent: true, ..settings(1) };
     let pool = pool(with_util(Environment::named("kept", settings)));
-    let count = script(
-        1,
-        "count = (count or 0) + 1 return count .. '/' .. require('util').next()",
-    );
+    let count = script(1, "count = (count or 0) + 1 return count .. '/' .. require('util').next()");
     on_worker(async {
         for round in 1..=3 {
-            assert_eq!(
-                text(&run(&pool, &count, LONG).await),
-                format!("{round}/{round}")
-            );
+            assert_eq!(text(&run(&pool, &count, LONG).await), format!("{round}/{round}"));
         }
     });
 }
@@ -236,10 +198,7 @@ fn every_runaway_ends_in_time_and_the_process_lives() {
         if cfg!(debug_assertions) {
             assert!(best < Duration::from_secs(20), "{name} took {best:?}");
         } else {
-            assert!(
-                best < limit + Duration::from_millis(50),
-                "{name} took {best:?}"
-            );
+            assert!(best < limit + Duration::from_millis(50), "{name} took {best:?}");
         }
     }
 }
@@ -249,10 +208,7 @@ fn max_runspaces_is_exact_over_several_workers() {
     for max in 1..=3 {
         let environment = Environment::named("exact", settings(max));
         let pool = pool(environment);
-        let busy = script(
-            1,
-            "local n = 0 for i = 1, 20000 do n = n + i end sleep(0.001) return 'done'",
-        );
+        let busy = script(1, "local n = 0 for i = 1, 20000 do n = n + i end sleep(0.001) return 'done'");
         let worker = |count: usize| {
             let (pool, busy) = (pool.clone(), busy.clone());
             move || {
@@ -299,31 +255,21 @@ fn a_long_handler_lets_short_ones_through() {
         };
         assert!(answered > 20, "only {answered} while the other computed");
     });
-    assert_eq!(
-        pool.stats().busy,
-        0,
-        "the hog was cancelled with its future"
-    );
+    assert_eq!(pool.stats().busy, 0, "the hog was cancelled with its future");
 }
 
 #[test]
 fn thousands_of_cancelled_handlers_leave_nothing_behind() {
     let pool = pool(Environment::named("cancel", settings(4)));
-    let waits = script(
-        1,
-        "pcall(function() sleep(60) end) local ok = pcall(sleep, 60) while true do end",
-    );
-    let nested = script(
-        2,
-        "return coroutine.wrap(function() table.sort({3,2,1}, function() sleep(60) return false end) end)()",
-    );
+    let waits = script(1, "pcall(function() sleep(60) end) local ok = pcall(sleep, 60) while true do end");
+    let nested =
+        script(2, "return coroutine.wrap(function() table.sort({3,2,1}, function() sleep(60) return false end) end)()");
     let fine = script(3, "return 'fine'");
     let rounds = if cfg!(debug_assertions) { 500 } else { 3000 };
     on_worker(async {
         for round in 0..rounds {
             let victim = if round % 2 == 0 { &waits } else { &nested };
-            let ended =
-                futures_util::future::poll_immediate(Box::pin(run(&pool, victim, LONG))).await;
+            let ended = futures_util::future::poll_immediate(Box::pin(run(&pool, victim, LONG))).await;
             assert!(ended.is_none(), "{ended:?}");
             if round % 50 == 0 {
                 assert_eq!(text(&run(&pool, &fine, LONG).await), "fine");
@@ -353,15 +299,8 @@ fn waiting_works_wherever_lua_stands() {
 fn a_wait_ends_at_the_deadline() {
     let pool = pool(Environment::named("late", settings(1)));
     let began = Instant::now();
-    let outcome = on_worker(run(
-        &pool,
-        &script(1, "sleep(60)"),
-        Duration::from_millis(50),
-    ));
-    assert!(
-        matches!(outcome, Err(RunError::Timeout { .. })),
-        "{outcome:?}"
-    );
+    let outcome = on_worker(run(&pool, &script(1, "sleep(60)"), Duration::from_millis(50)));
+    assert!(matches!(outcome, Err(RunError::Timeout { .. })), "{outcome:?}");
     assert!(began.elapsed() < Duration::from_secs(10));
     assert_eq!(pool.stats().timeouts, 1);
 }
@@ -380,9 +319,7 @@ fn functions_run_side_by_side() {
         return a .. b .. ':' .. table.concat(log, ' ')";
     assert_eq!(text(&once(order)), "ab:a1 b1 a2 b2 a3");
     let error = once("all{ function() sleep(60) end, function() sleep(0.001) error('boom') end }");
-    let Err(RunError::Script { message, .. }) = &error else {
-        panic!("{error:?}")
-    };
+    let Err(RunError::Script { message, .. }) = &error else { panic!("{error:?}") };
     assert!(message.contains("boom"), "{message}");
     assert_eq!(text(&once("return select('#', all{}) .. ''")), "0");
 }
@@ -390,38 +327,21 @@ fn functions_run_side_by_side() {
 #[test]
 fn errors_are_told_at_their_line_with_the_users_frames() {
     let outcome = once("local function inner()\n  error('boom')\nend\n\ninner()");
-    let Err(RunError::Script { message, traceback }) = outcome else {
-        panic!("{outcome:?}")
-    };
+    let Err(RunError::Script { message, traceback }) = outcome else { panic!("{outcome:?}") };
     assert_eq!(message, "site.kdl:2: boom");
-    assert!(
-        traceback.contains("site.kdl:2") && traceback.contains("site.kdl:5"),
-        "{traceback}"
-    );
+    assert!(traceback.contains("site.kdl:2") && traceback.contains("site.kdl:5"), "{traceback}");
     assert!(!traceback.contains('#'), "{traceback}");
 }
 
 #[test]
 fn memory_beyond_the_limit_ends_the_request_and_the_runspace() {
-    let small = EnvironmentSettings {
-        memory: 8 << 20,
-        ..settings(1)
-    };
+    let small = EnvironmentSettings { memory: 8 << 20, ..settings(1) };
     let pool = pool(Environment::named("memory", small));
-    let grow = script(
-        1,
-        "local t = {} while true do t[#t + 1] = ('x'):rep(1000) .. #t end",
-    );
-    let garbage = script(
-        2,
-        "for i = 1, 200000 do local s = ('x'):rep(1000) .. i end return 'fine'",
-    );
+    let grow = script(1, "local t = {} while true do t[#t + 1] = ('x'):rep(1000) .. #t end");
+    let garbage = script(2, "for i = 1, 200000 do local s = ('x'):rep(1000) .. i end return 'fine'");
     on_worker(async {
         let outcome = run(&pool, &grow, LONG).await;
-        assert!(
-            matches!(outcome, Err(RunError::Memory { limit, .. }) if limit == 8 << 20),
-            "{outcome:?}"
-        );
+        assert!(matches!(outcome, Err(RunError::Memory { limit, .. }) if limit == 8 << 20), "{outcome:?}");
         assert_eq!(text(&run(&pool, &garbage, LONG).await), "fine");
     });
     let stats = pool.stats();
@@ -433,16 +353,9 @@ fn a_startup_script_that_fails_makes_the_pool_unhealthy() {
     let mut environment = Environment::named("startup", settings(1));
     environment.startup = Some(script(1, "\nerror('no database')"));
     let pool = pool(environment);
-    assert!(
-        pool.health()
-            .unwrap_err()
-            .contains("site.kdl:2: no database")
-    );
+    assert!(pool.health().unwrap_err().contains("site.kdl:2: no database"));
     let outcome = on_worker(run(&pool, &script(2, "return 1"), LONG));
-    assert!(
-        matches!(outcome, Err(RunError::Unhealthy { .. })),
-        "{outcome:?}"
-    );
+    assert!(matches!(outcome, Err(RunError::Unhealthy { .. })), "{outcome:?}");
 }
 
 const KEEPS: &str = r#"
@@ -478,15 +391,9 @@ fn what_a_startup_script_leaves_is_the_same_for_every_request() {
     let set = script(3, "tick = nil remember('x') limit = 7 return gone");
     on_worker(async {
         let first = text(&run(&pool, &look, LONG).await);
-        assert_eq!(
-            first, "0 12 false nil false 20 1 later true",
-            "`limit` may be set in the request's own globals"
-        );
+        assert_eq!(first, "0 12 false nil false 20 1 later true", "`limit` may be set in the request's own globals");
         let answer = run(&pool, &set, LONG).await;
-        assert!(
-            matches!(&answer, Ok(Answer::Response(response)) if response.status == 410),
-            "{answer:?}"
-        );
+        assert!(matches!(&answer, Ok(Answer::Response(response)) if response.status == 410), "{answer:?}");
         assert_eq!(text(&run(&pool, &look, LONG).await), first);
     });
     assert_eq!(pool.stats().built, 1);
@@ -495,22 +402,13 @@ fn what_a_startup_script_leaves_is_the_same_for_every_request() {
 #[test]
 fn a_startup_script_cannot_leave_what_changes_in_a_clean_runspace() {
     for (name, lua) in [
-        (
-            "turn",
-            "turn = coroutine.wrap(function() while true do coroutine.yield(1) end end)",
-        ),
+        ("turn", "turn = coroutine.wrap(function() while true do coroutine.yield(1) end end)"),
         ("routine", "routine = coroutine.create(function() end)"),
         ("bytes", "bytes = buffer.create(8)"),
         ("words", "words = ('a b'):gmatch('%a')"),
         ("deep", "deep = { { { hidden = buffer.create(1) } } }"),
-        (
-            "inside",
-            "local bytes = buffer.create(1) function inside() return bytes end",
-        ),
-        (
-            "meta",
-            "meta = setmetatable({}, { __index = coroutine.wrap(function() end) })",
-        ),
+        ("inside", "local bytes = buffer.create(1) function inside() return bytes end"),
+        ("meta", "meta = setmetatable({}, { __index = coroutine.wrap(function() end) })"),
     ] {
         let mut environment = Environment::named("startup", settings(1));
         environment.startup = Some(script(1, lua));
@@ -520,22 +418,13 @@ fn a_startup_script_cannot_leave_what_changes_in_a_clean_runspace() {
         pool(environment).health().unwrap();
     }
     let mut environment = Environment::named("startup", settings(1));
-    environment.startup = Some(script(
-        1,
-        "local t = {} for i = 1, 200000 do t = { t } end deep = t",
-    ));
+    environment.startup = Some(script(1, "local t = {} for i = 1, 200000 do t = { t } end deep = t"));
     pool(environment).health().unwrap();
 }
 
 #[test]
 fn runspaces_are_recycled_by_requests() {
-    let pool = pool(Environment::named(
-        "recycle",
-        EnvironmentSettings {
-            recycle_requests: 2,
-            ..settings(1)
-        },
-    ));
+    let pool = pool(Environment::named("recycle", EnvironmentSettings { recycle_requests: 2, ..settings(1) }));
     let fine = script(1, "return 'fine'");
     on_worker(async {
         for _ in 0..6 {

@@ -53,9 +53,8 @@ impl RequestKit {
     pub(super) fn install(lua: &Lua) -> Result<Self> {
         let methods = methods(lua)?;
         let headers = headers_metatable(lua)?;
-        let index = lua.create_function(move |lua, (req, name): (Table, Value)| {
-            field(lua, &methods, &headers, &req, &name)
-        })?;
+        let index =
+            lua.create_function(move |lua, (req, name): (Table, Value)| field(lua, &methods, &headers, &req, &name))?;
         let metatable = lua.create_table()?;
         metatable.raw_set("__index", index)?;
         metatable.raw_set("__newindex", lua.create_function(refuse_write)?)?;
@@ -117,20 +116,14 @@ fn header_name(name: &[u8]) -> Cow<'_, str> {
 
 fn refuse_write(_: &Lua, (_, name, _): (Value, Value, Value)) -> Result<()> {
     let name = name.to_string()?;
-    Err(misuse(
-        "req",
-        format_args!("{name:?} cannot be set; req.ctx is for values of your own"),
-    ))
+    Err(misuse("req", format_args!("{name:?} cannot be set; req.ctx is for values of your own")))
 }
 
 /// Reads something of the request whose method was called.
 fn with_request<R>(req: &Value, read: impl FnOnce(&Request) -> Result<R>) -> Result<R> {
     match req {
         Value::Table(req) => current(req, read),
-        _ => Err(misuse(
-            "req",
-            "methods are called with a colon, such as req:json()",
-        )),
+        _ => Err(misuse("req", "methods are called with a colon, such as req:json()")),
     }
 }
 
@@ -138,33 +131,23 @@ fn with_request<R>(req: &Value, read: impl FnOnce(&Request) -> Result<R>) -> Res
 fn current<R>(req: &Table, read: impl FnOnce(&Request) -> Result<R>) -> Result<R> {
     let pointer = req.to_pointer();
     let result = fiber::with_call(|call| {
-        let request = call
-            .request
-            .as_ref()
-            .filter(|_| call.table.get() == pointer)?;
+        let request = call.request.as_ref().filter(|_| call.table.get() == pointer)?;
         Some(read(request))
     });
-    result.flatten().unwrap_or_else(|| {
-        Err(Error::runtime(
-            "this request has ended; copy what you need from `req` while it runs",
-        ))
-    })
+    result
+        .flatten()
+        .unwrap_or_else(|| Err(Error::runtime("this request has ended; copy what you need from `req` while it runs")))
 }
 
 /// Makes a field at its first use and keeps it in the table.
 fn field(lua: &Lua, methods: &Table, headers: &Table, req: &Table, name: &Value) -> Result<Value> {
     let Value::String(text) = name else {
-        return Err(misuse(
-            "req",
-            format_args!("fields have names, not {} as a key", kind(name)),
-        ));
+        return Err(misuse("req", format_args!("fields have names, not {} as a key", kind(name))));
     };
     let value = current(req, |request| make(lua, headers, request, &text.as_bytes()))?;
     let value = match value {
         Some(value) => value,
-        None => methods
-            .raw_get::<Option<Value>>(text)?
-            .ok_or_else(|| unknown(text))?,
+        None => methods.raw_get::<Option<Value>>(text)?.ok_or_else(|| unknown(text))?,
     };
     req.raw_set(text, &value)?;
     Ok(value)
@@ -201,16 +184,11 @@ fn make(lua: &Lua, headers: &Table, request: &Request, name: &[u8]) -> Result<Op
 }
 
 fn seconds(request: &Request) -> f64 {
-    request
-        .time
-        .duration_since(UNIX_EPOCH)
-        .map_or(0.0, |since| since.as_secs_f64())
+    request.time.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
 fn typed(lua: &Lua, values: &[(std::sync::Arc<str>, Typed)]) -> Result<Table> {
-    let fields = values
-        .iter()
-        .map(|(name, value)| (name.as_bytes(), Item::Typed(value)));
+    let fields = values.iter().map(|(name, value)| (name.as_bytes(), Item::Typed(value)));
     json_read::record(lua, fields)
 }
 
@@ -218,30 +196,15 @@ fn typed(lua: &Lua, values: &[(std::sync::Arc<str>, Typed)]) -> Result<Table> {
 fn query(lua: &Lua, request: &Request) -> Result<Table> {
     let sent: Vec<_> = form::pairs(request.head.query().as_bytes()).collect();
     let mut fields: Vec<(&[u8], Item<'_>)> = Vec::with_capacity(request.query.len() + sent.len());
-    fields.extend(
-        request
-            .query
-            .iter()
-            .map(|(name, value)| (name.as_bytes(), Item::Typed(value))),
-    );
-    fields.extend(
-        sent.iter()
-            .map(|(name, value)| (name.as_bytes(), Item::Raw(value.as_bytes()))),
-    );
+    fields.extend(request.query.iter().map(|(name, value)| (name.as_bytes(), Item::Typed(value))));
+    fields.extend(sent.iter().map(|(name, value)| (name.as_bytes(), Item::Raw(value.as_bytes()))));
     json_read::record(lua, fields.into_iter())
 }
 
 fn header_table(lua: &Lua, metatable: &Table, request: &Request) -> Result<Table> {
     let mut fields: Vec<(&[u8], Item<'_>)> = Vec::with_capacity(16);
-    fields.extend(
-        request
-            .headers
-            .iter()
-            .map(|(name, value)| (name.as_bytes(), Item::Typed(value))),
-    );
-    request
-        .head
-        .each_header(&mut |name, value| fields.push((name.as_bytes(), Item::Raw(value))));
+    fields.extend(request.headers.iter().map(|(name, value)| (name.as_bytes(), Item::Typed(value))));
+    request.head.each_header(&mut |name, value| fields.push((name.as_bytes(), Item::Raw(value))));
     let table = json_read::record(lua, fields.into_iter())?;
     table.set_metatable(Some(metatable.clone()))?;
     Ok(table)
@@ -260,9 +223,7 @@ fn cookie_pairs(line: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     line.split(|byte| *byte == b';').filter_map(|pair| {
         let at = pair.iter().position(|byte| *byte == b'=')?;
         let (name, value) = (pair[..at].trim_ascii(), pair[at + 1..].trim_ascii());
-        let unquoted = value
-            .strip_prefix(b"\"")
-            .and_then(|value| value.strip_suffix(b"\""));
+        let unquoted = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\""));
         (!name.is_empty()).then_some((name, unquoted.unwrap_or(value)))
     })
 }
@@ -295,10 +256,7 @@ fn req_form(lua: &Lua, req: Value) -> Result<Outcome<Table>> {
         Ok(form) => form,
         Err(failure) => return Ok(Err(failure)),
     };
-    let fields = form
-        .fields
-        .iter()
-        .map(|(name, value)| (name.as_bytes(), Item::Raw(value)));
+    let fields = form.fields.iter().map(|(name, value)| (name.as_bytes(), Item::Raw(value)));
     json_read::record(lua, fields).map(Ok)
 }
 
@@ -323,22 +281,14 @@ fn req_files(lua: &Lua, req: Value) -> Result<Outcome<Table>> {
 fn query_all(lua: &Lua, (req, name): (Value, LuaString)) -> Result<Table> {
     with_request(&req, |request| {
         let name = name.as_bytes();
-        let declared = request
-            .query
-            .iter()
-            .find(|(declared, _)| declared.as_bytes() == &*name);
+        let declared = request.query.iter().find(|(declared, _)| declared.as_bytes() == &*name);
         if let Some((_, Typed::Many(values))) = declared {
             return json_read::list(lua, values.iter().map(Item::Typed));
         }
         let pairs = form::pairs(request.head.query().as_bytes());
-        let sent: Vec<_> = pairs
-            .filter(|(sent, _)| sent.as_bytes() == &*name)
-            .map(|(_, value)| value)
-            .collect();
+        let sent: Vec<_> = pairs.filter(|(sent, _)| sent.as_bytes() == &*name).map(|(_, value)| value).collect();
         match declared {
-            Some((_, value)) if sent.len() < 2 => {
-                json_read::list(lua, std::iter::once(Item::Typed(value)))
-            }
+            Some((_, value)) if sent.len() < 2 => json_read::list(lua, std::iter::once(Item::Typed(value))),
             _ => json_read::list(lua, sent.iter().map(|value| Item::Raw(value.as_bytes()))),
         }
     })
@@ -348,9 +298,7 @@ fn header_all(lua: &Lua, (req, name): (Value, LuaString)) -> Result<Table> {
     with_request(&req, |request| {
         let name = name.as_bytes();
         let mut values = Vec::new();
-        request.head.header_all(&header_name(&name), &mut |value| {
-            values.push(Item::Raw(value))
-        });
+        request.head.header_all(&header_name(&name), &mut |value| values.push(Item::Raw(value)));
         json_read::list(lua, values.into_iter())
     })
 }

@@ -34,31 +34,19 @@ impl Head for Sent {
         self.query
     }
     fn header(&self, name: &str) -> Option<&[u8]> {
-        self.headers
-            .iter()
-            .find(|(found, _)| *found == name)
-            .map(|(_, value)| *value)
+        self.headers.iter().find(|(found, _)| *found == name).map(|(_, value)| *value)
     }
     fn header_all<'a>(&'a self, name: &str, each: &mut dyn FnMut(&'a [u8])) {
-        self.headers
-            .iter()
-            .filter(|(found, _)| *found == name)
-            .for_each(|(_, value)| each(value));
+        self.headers.iter().filter(|(found, _)| *found == name).for_each(|(_, value)| each(value));
     }
     fn each_header<'a>(&'a self, each: &mut dyn FnMut(&'a str, &'a [u8])) {
-        self.headers
-            .iter()
-            .for_each(|(name, value)| each(name, value));
+        self.headers.iter().for_each(|(name, value)| each(name, value));
     }
 }
 
 fn request(sent: &Sent) -> Request {
-    let declared = |values: &[(&str, Typed)]| {
-        values
-            .iter()
-            .map(|(name, value)| (Arc::from(*name), value.clone()))
-            .collect()
-    };
+    let declared =
+        |values: &[(&str, Typed)]| values.iter().map(|(name, value)| (Arc::from(*name), value.clone())).collect();
     Request {
         head: Box::new(sent.clone()),
         route: "/users/{id}".into(),
@@ -67,16 +55,10 @@ fn request(sent: &Sent) -> Request {
         host: "example.org".into(),
         ip: [10, 0, 0, 1].into(),
         time: UNIX_EPOCH + Duration::from_millis(1_500),
-        params: declared(&[
-            ("id", Typed::Integer(9_007_199_254_740_993)),
-            ("name", Typed::Text("a b".into())),
-        ]),
+        params: declared(&[("id", Typed::Integer(9_007_199_254_740_993)), ("name", Typed::Text("a b".into()))]),
         query: declared(&[
             ("page", Typed::Integer(2)),
-            (
-                "tags",
-                Typed::Many(vec![Typed::Text("x".into()), Typed::Text("y".into())]),
-            ),
+            ("tags", Typed::Many(vec![Typed::Text("x".into()), Typed::Text("y".into())])),
             ("none", Typed::Many(Vec::new())),
             ("flag", Typed::Boolean(true)),
         ]),
@@ -108,9 +90,7 @@ fn check(sent: &Sent, cases: &[(&str, &str)]) {
     let lua = state(&[api::json::MODULE]);
     let kit = RequestKit::install(&lua).unwrap();
     let call = call(&lua, Some(request(sent)));
-    lua.globals()
-        .set("req", kit.make(&lua, &call).unwrap())
-        .unwrap();
+    lua.globals().set("req", kit.make(&lua, &call).unwrap()).unwrap();
     let ((), _) = with_test_call(call, || {
         for (code, wanted) in cases {
             assert_eq!(answer(&lua, code), *wanted, "{code}");
@@ -120,10 +100,7 @@ fn check(sent: &Sent, cases: &[(&str, &str)]) {
 
 #[test]
 fn plain_fields() {
-    let sent = Sent {
-        body: b"\0\xffbody",
-        ..Sent::default()
-    };
+    let sent = Sent { body: b"\0\xffbody", ..Sent::default() };
     check(
         &sent,
         &[
@@ -137,45 +114,26 @@ fn plain_fields() {
             ("req.time", "1.5"),
             ("req.user", "nil"),
             ("req.body == '\\0\\255body' and #req.body", "6"),
-            (
-                "(function() req.ctx.seen = 1; return req.ctx.seen end)()",
-                "1",
-            ),
-            (
-                "rawequal(req.params, req.params) and rawequal(req.json, req.json)",
-                "true",
-            ),
-            (
-                "req.methd",
-                "raises req: unknown field \"methd\"; did you mean \"method\"?",
-            ),
+            ("(function() req.ctx.seen = 1; return req.ctx.seen end)()", "1"),
+            ("rawequal(req.params, req.params) and rawequal(req.json, req.json)", "true"),
+            ("req.methd", "raises req: unknown field \"methd\"; did you mean \"method\"?"),
             ("req.zebra", "raises req: unknown field \"zebra\""),
-            (
-                "req[1]",
-                "raises req: fields have names, not a number as a key",
-            ),
+            ("req[1]", "raises req: fields have names, not a number as a key"),
             (
                 "(function() req.zebra = 1 end)()",
                 "raises req: \"zebra\" cannot be set; req.ctx is for values of your own",
             ),
             ("getmetatable(req)", "false"),
-            (
-                "pcall(setmetatable, req, {})",
-                "false, cannot change a protected metatable",
-            ),
+            ("pcall(setmetatable, req, {})", "false, cannot change a protected metatable"),
         ],
     );
 }
 
 #[test]
 fn params_and_query() {
-    let query =
-        "tag=a&tag=b&p=a+b&l=a%2Bb&e=&bare&arr[]=5&eq=x=y&u=%E6%9C%88&page=7&page=8&flag=yes";
+    let query = "tag=a&tag=b&p=a+b&l=a%2Bb&e=&bare&arr[]=5&eq=x=y&u=%E6%9C%88&page=7&page=8&flag=yes";
     check(
-        &Sent {
-            query,
-            ..Sent::default()
-        },
+        &Sent { query, ..Sent::default() },
         &[
             ("tostring(req.params.id)", "9007199254740993"),
             ("req.params.name", "a b"),
@@ -196,10 +154,7 @@ fn params_and_query() {
             ("json.encode(req:query_all('tags'))", "[\"x\",\"y\"]"),
             ("json.encode(req:query_all('flag'))", "[true]"),
             ("json.encode(req:query_all('page'))", "[\"7\",\"8\"]"),
-            (
-                "(function() local n = 0 for _ in pairs(req.query) do n += 1 end return n end)()",
-                "12",
-            ),
+            ("(function() local n = 0 for _ in pairs(req.query) do n += 1 end return n end)()", "12"),
         ],
     );
 }
@@ -212,17 +167,11 @@ fn headers_and_cookies() {
         ("x-twice", b"2"),
         ("x-count", b"1.5"),
         ("x-bytes", b"\xff"),
-        (
-            "cookie",
-            b"sid=abc; theme=\"dark\"; sid=later; =x; broken; e=",
-        ),
+        ("cookie", b"sid=abc; theme=\"dark\"; sid=later; =x; broken; e="),
         ("cookie", b"other=1=2"),
     ];
     check(
-        &Sent {
-            headers,
-            ..Sent::default()
-        },
+        &Sent { headers, ..Sent::default() },
         &[
             ("req.headers['content-type']", "text/plain"),
             ("req.headers.content_type", "text/plain"),
@@ -235,10 +184,7 @@ fn headers_and_cookies() {
             ("json.encode(req:header_all('absent'))", "[]"),
             ("req.headers.x_count + 1", "2.5"),
             ("req.headers.x_bytes == '\\255'", "true"),
-            (
-                "(function() local n = 0 for _ in pairs(req.headers) do n += 1 end return n end)()",
-                "5",
-            ),
+            ("(function() local n = 0 for _ in pairs(req.headers) do n += 1 end return n end)()", "5"),
             ("req.cookies.sid", "abc"),
             ("req.cookies.theme", "dark"),
             ("req.cookies.e", ""),
@@ -258,30 +204,15 @@ fn bodies_as_json() {
         (b"[[],{}]", "[[],{}]"),
     ] {
         let code = "(function() local v, e = req:json(); if v == json.null then return true end; return e or v and json.encode(v) end)()";
-        check(
-            &Sent {
-                body,
-                ..Sent::default()
-            },
-            &[(code, wanted)],
-        );
+        check(&Sent { body, ..Sent::default() }, &[(code, wanted)]);
     }
     check(
-        &Sent {
-            body: b"{\"a\":1,}",
-            ..Sent::default()
-        },
+        &Sent { body: b"{\"a\":1,}", ..Sent::default() },
         &[
-            (
-                "req:json()",
-                "nil, not valid JSON: trailing comma at line 1, column 8 (byte 8)",
-            ),
+            ("req:json()", "nil, not valid JSON: trailing comma at line 1, column 8 (byte 8)"),
             ("select(2, req:json()).code", "json"),
             ("req.body", "{\"a\":1,}"),
-            (
-                "req.json()",
-                "raises req: methods are called with a colon, such as req:json()",
-            ),
+            ("req.json()", "raises req: methods are called with a colon, such as req:json()"),
         ],
     );
 }
@@ -290,54 +221,26 @@ fn bodies_as_json() {
 fn bodies_as_forms() {
     let headers: Vec<(&str, &[u8])> = vec![("content-type", b"application/x-www-form-urlencoded")];
     check(
-        &Sent {
-            body: b"a=1&a=2&b=x+y",
-            headers,
-            ..Sent::default()
-        },
-        &[
-            ("req:form().a .. req:form().b", "1x y"),
-            ("json.encode(req:files())", "[]"),
-        ],
+        &Sent { body: b"a=1&a=2&b=x+y", headers, ..Sent::default() },
+        &[("req:form().a .. req:form().b", "1x y"), ("json.encode(req:files())", "[]")],
     );
-    let headers: Vec<(&str, &[u8])> =
-        vec![("content-type", b"multipart/form-data; boundary=\"b b\"")];
+    let headers: Vec<(&str, &[u8])> = vec![("content-type", b"multipart/form-data; boundary=\"b b\"")];
     let body = b"--b b\r\nContent-Disposition: form-data; name=\"t\"\r\n\r\nv\r\n--b b\r\n\
         Content-Disposition: form-data; name=\"f\"; filename=\"../x\"\r\n\r\n\0\xff\r\n--b b--\r\n";
     check(
-        &Sent {
-            body,
-            headers: headers.clone(),
-            ..Sent::default()
-        },
+        &Sent { body, headers: headers.clone(), ..Sent::default() },
         &[
             ("json.encode(req:form())", "{\"t\":\"v\"}"),
             ("#req:files()", "1"),
-            (
-                "req:files()[1].field, req:files()[1].name, req:files()[1].type",
-                "f, ../x, application/octet-stream",
-            ),
-            (
-                "req:files()[1].size, req:files()[1].data == '\\0\\255'",
-                "2, true",
-            ),
+            ("req:files()[1].field, req:files()[1].name, req:files()[1].type", "f, ../x, application/octet-stream"),
+            ("req:files()[1].size, req:files()[1].data == '\\0\\255'", "2, true"),
         ],
     );
     check(
-        &Sent {
-            body: b"--b b\r\n",
-            headers,
-            ..Sent::default()
-        },
+        &Sent { body: b"--b b\r\n", headers, ..Sent::default() },
         &[("req:form() == nil and select(2, req:files()).code", "form")],
     );
-    check(
-        &Sent::default(),
-        &[(
-            "req:form()",
-            "nil, the body is no form: its content type is missing",
-        )],
-    );
+    check(&Sent::default(), &[("req:form()", "nil, the body is no form: its content type is missing")]);
 }
 
 #[test]
@@ -346,23 +249,13 @@ fn a_request_that_has_ended_says_so() {
     let kit = RequestKit::install(&lua).unwrap();
     let ended = "raises this request has ended; copy what you need from `req` while it runs";
     let first = call(&lua, Some(request(&Sent::default())));
-    lua.globals()
-        .set("old", kit.make(&lua, &first).unwrap())
-        .unwrap();
+    lua.globals().set("old", kit.make(&lua, &first).unwrap()).unwrap();
     assert_eq!(answer(&lua, "old.method"), ended);
     let ((), _) = with_test_call(first, || assert_eq!(answer(&lua, "old:json()"), "nil"));
     let second = call(&lua, Some(request(&Sent::default())));
-    lua.globals()
-        .set("req", kit.make(&lua, &second).unwrap())
-        .unwrap();
+    lua.globals().set("req", kit.make(&lua, &second).unwrap()).unwrap();
     let ((), _) = with_test_call(second, || {
-        for code in [
-            "old.method",
-            "old:json()",
-            "req.json(old)",
-            "old:query_all('x')",
-            "req.json({})",
-        ] {
+        for code in ["old.method", "old:json()", "req.json(old)", "old:query_all('x')", "req.json({})"] {
             assert_eq!(answer(&lua, code), ended, "{code}");
         }
         assert_eq!(answer(&lua, "req.method"), "POST");
@@ -379,18 +272,9 @@ fn abort_keeps_its_answer_and_stops_the_handler() {
     let call = call(&lua, Some(request(&Sent::default())));
     let (said, stop) = with_test_call(Rc::clone(&call), || {
         for (code, wanted) in [
-            (
-                "abort(200)",
-                "raises abort: the status must be a whole number from 400 to 599, not 200",
-            ),
-            (
-                "abort()",
-                "raises abort: the status must be a whole number, not nil",
-            ),
-            (
-                "abort(404, {})",
-                "raises abort: the message must be a string, not a table",
-            ),
+            ("abort(200)", "raises abort: the status must be a whole number from 400 to 599, not 200"),
+            ("abort()", "raises abort: the status must be a whole number, not nil"),
+            ("abort(404, {})", "raises abort: the message must be a string, not a table"),
         ] {
             assert_eq!(answer(&lua, code), wanted, "{code}");
         }
@@ -400,12 +284,7 @@ fn abort_keeps_its_answer_and_stops_the_handler() {
     assert_eq!(said, "raises the handler was aborted");
     assert_eq!(stop, Some(fiber::Stop::Aborted));
     let kept = call.aborted.take();
-    let Some(crate::exchange::Answer::Problem(problem)) = kept else {
-        panic!("{kept:?}")
-    };
+    let Some(crate::exchange::Answer::Problem(problem)) = kept else { panic!("{kept:?}") };
     assert_eq!(problem, crate::exchange::Problem::with(404, "no such note"));
-    assert_eq!(
-        answer(&lua, "abort(404)"),
-        "raises abort: no request is being answered"
-    );
+    assert_eq!(answer(&lua, "abort(404)"), "raises abort: no request is being answered");
 }

@@ -53,11 +53,7 @@ impl Runspace {
         let kit = RequestKit::install(&lua)?;
         lua.set_app_data(Chunks::default());
         let settings = &host.environment.settings;
-        let known = if settings.persistent {
-            None
-        } else {
-            Some(sandbox::known(&lua)?)
-        };
+        let known = if settings.persistent { None } else { Some(sandbox::known(&lua)?) };
         // Luau has no emergency collection: the soft limit is kept by the interrupt, this one only stops what grows
         // faster than a slice.
         lua.set_memory_limit(settings.memory.saturating_mul(2))?;
@@ -77,10 +73,7 @@ impl Runspace {
     pub(super) fn finish(&mut self) -> mlua::Result<()> {
         let base = sandbox::freeze(&self.lua, self.host.take().as_ref())?;
         if self.environment.settings.persistent {
-            self.kept = Some((
-                sandbox::globals(&self.lua, &base.metatable)?,
-                self.lua.create_table()?,
-            ));
+            self.kept = Some((sandbox::globals(&self.lua, &base.metatable)?, self.lua.create_table()?));
         }
         self.base = Some(base);
         Ok(())
@@ -120,18 +113,14 @@ impl Runspace {
         }
         match answer::read(&self.lua, values) {
             Ok(answer) => Ok(Some(answer)),
-            Err(message) => Err(Failure::Script {
-                message,
-                traceback: String::new(),
-            }),
+            Err(message) => Err(Failure::Script { message, traceback: String::new() }),
         }
     }
 
     fn values(&self, call: &CallContext) -> mlua::Result<MultiValue> {
         let function = {
             let chunks = self.lua.app_data_mut::<Chunks>();
-            let mut chunks =
-                chunks.ok_or_else(|| mlua::Error::runtime("the runspace has lost its scripts"))?;
+            let mut chunks = chunks.ok_or_else(|| mlua::Error::runtime("the runspace has lost its scripts"))?;
             chunks.function(&self.lua, &call.script)?.deep_clone()?
         };
         function.set_environment(call.globals.clone())?;
@@ -156,29 +145,17 @@ impl Runspace {
         };
         let (message, traceback) = places::split(&(message + &traceback), is_user_frame);
         let message = match traceback.lines().next().filter(|_| !message.contains('#')) {
-            Some(frame) => format!(
-                "{}: {message}",
-                frame
-                    .split_whitespace()
-                    .next()
-                    .unwrap_or_default()
-                    .trim_end_matches(':')
-            ),
+            Some(frame) => {
+                format!("{}: {message}", frame.split_whitespace().next().unwrap_or_default().trim_end_matches(':'))
+            }
             None => message,
         };
-        Failure::Script {
-            message: self.rewrite(&message),
-            traceback: self.rewrite(&traceback),
-        }
+        Failure::Script { message: self.rewrite(&message), traceback: self.rewrite(&traceback) }
     }
 
     /// Places as the user knows them.
     pub(super) fn rewrite(&self, text: &str) -> String {
-        places::rewrite(text, |number| {
-            self.lua
-                .app_data_ref::<Chunks>()
-                .and_then(|chunks| chunks.script(number))
-        })
+        places::rewrite(text, |number| self.lua.app_data_ref::<Chunks>().and_then(|chunks| chunks.script(number)))
     }
 
     /// Whether more than the limit is in use even after a collection.
@@ -202,9 +179,7 @@ fn is_user_frame(line: &str) -> bool {
 
 fn innermost(error: &mlua::Error) -> &mlua::Error {
     match error {
-        mlua::Error::CallbackError { cause, .. } | mlua::Error::WithContext { cause, .. } => {
-            innermost(cause)
-        }
+        mlua::Error::CallbackError { cause, .. } | mlua::Error::WithContext { cause, .. } => innermost(cause),
         other => other,
     }
 }

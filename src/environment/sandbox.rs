@@ -167,10 +167,7 @@ pub(super) fn freeze(lua: &Lua, host: Option<&Known>) -> mlua::Result<Base> {
             _ => {}
         }
     }
-    Ok(Base {
-        metatable: seal(lua)?,
-        variables,
-    })
+    Ok(Base { metatable: seal(lua)?, variables })
 }
 
 fn unfit(name: &str, value: &Value) -> mlua::Error {
@@ -206,22 +203,14 @@ impl Walk {
             self.find(value);
             Ok(())
         })?;
-        table
-            .metatable()
-            .map(Value::Table)
-            .into_iter()
-            .for_each(|metatable| self.find(metatable));
+        table.metatable().map(Value::Table).into_iter().for_each(|metatable| self.find(metatable));
         Ok(())
     }
 
     fn find(&mut self, value: Value) {
         let refers = matches!(
             value,
-            Value::Table(_)
-                | Value::Function(_)
-                | Value::Thread(_)
-                | Value::Buffer(_)
-                | Value::UserData(_)
+            Value::Table(_) | Value::Function(_) | Value::Thread(_) | Value::Buffer(_) | Value::UserData(_)
         );
         if refers && self.seen.insert(value.to_pointer().addr()) {
             self.found.push((self.name.clone(), value));
@@ -229,27 +218,13 @@ impl Walk {
     }
 
     /// Takes in what a function of the startup script has captured.
-    fn capture(
-        &mut self,
-        lua: &Lua,
-        function: &Function,
-        variables: &mut Vec<Variable>,
-    ) -> mlua::Result<()> {
+    fn capture(&mut self, lua: &Lua, function: &Function, variables: &mut Vec<Variable>) -> mlua::Result<()> {
         if function.info().what == "C" {
             return Err(unfit(&self.name, &Value::Function(function.clone())));
         }
-        for Captured {
-            number,
-            value,
-            shared,
-        } in captured::list(lua, function)?
-        {
+        for Captured { number, value, shared } in captured::list(lua, function)? {
             if shared {
-                variables.push(Variable {
-                    function: function.clone(),
-                    number,
-                    value: value.clone(),
-                });
+                variables.push(Variable { function: function.clone(), number, value: value.clone() });
             }
             self.find(value);
         }

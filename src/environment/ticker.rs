@@ -10,10 +10,7 @@
 //! * The ticker writes through the pointer only between its own swap to `LOCKED` and its store back; the worker's way
 //!   out spins until the pointer is back. So the ticker never touches a state that its worker has left.
 //! * `lua_Callbacks::interrupt` may be set from any thread (Luau's lua.h says so); it is written as one aligned word.
-#![expect(
-    unsafe_code,
-    reason = "arms a Luau callback from another thread; the invariants stand above"
-)]
+#![expect(unsafe_code, reason = "arms a Luau callback from another thread; the invariants stand above")]
 
 use std::cell::RefCell;
 use std::ffi::c_int;
@@ -76,8 +73,7 @@ impl Slice {
     /// # Safety
     /// `callbacks` must stay valid until the slice is dropped, on this thread.
     pub(super) unsafe fn begin(callbacks: *mut ffi::lua_Callbacks, interrupt: Interrupt) -> Self {
-        let slot =
-            SLOT.with_borrow_mut(|slot| slot.get_or_insert_with(|| register(interrupt)).clone());
+        let slot = SLOT.with_borrow_mut(|slot| slot.get_or_insert_with(|| register(interrupt)).clone());
         let outer = slot.take();
         slot.slice.fetch_add(1, Ordering::Relaxed);
         slot.callbacks.store(callbacks, Ordering::SeqCst);
@@ -86,11 +82,7 @@ impl Slice {
         {
             thread.unpark();
         }
-        Self {
-            slot,
-            callbacks,
-            outer,
-        }
+        Self { slot, callbacks, outer }
     }
 }
 
@@ -116,12 +108,7 @@ impl Slot {
                 std::hint::spin_loop();
                 continue;
             }
-            let swapped = self.callbacks.compare_exchange(
-                now,
-                ptr::null_mut(),
-                Ordering::AcqRel,
-                Ordering::Relaxed,
-            );
+            let swapped = self.callbacks.compare_exchange(now, ptr::null_mut(), Ordering::AcqRel, Ordering::Relaxed);
             if swapped.is_ok() {
                 return now;
             }
@@ -130,11 +117,7 @@ impl Slot {
 
     /// Arms the interrupt if the worker is still where `seen` was.
     fn arm(&self, seen: *mut ffi::lua_Callbacks, interrupt: Interrupt) {
-        if self
-            .callbacks
-            .compare_exchange(seen, LOCKED, Ordering::AcqRel, Ordering::Relaxed)
-            .is_err()
-        {
+        if self.callbacks.compare_exchange(seen, LOCKED, Ordering::AcqRel, Ordering::Relaxed).is_err() {
             return;
         }
         // SAFETY: the slot holds `LOCKED`, so the worker cannot leave the state before the store below.
@@ -148,23 +131,15 @@ impl Slot {
 
 /// Gives this thread a slot, and starts the ticker with the first.
 fn register(interrupt: Interrupt) -> Arc<Slot> {
-    let slot = Arc::new(Slot {
-        callbacks: AtomicPtr::new(ptr::null_mut()),
-        slice: AtomicU64::new(0),
-    });
+    let slot = Arc::new(Slot { callbacks: AtomicPtr::new(ptr::null_mut()), slice: AtomicU64::new(0) });
     REGISTRY.interrupt.get_or_init(|| interrupt);
     let mut slots = REGISTRY.slots.lock();
     slots.retain(|slot| slot.strong_count() > 0);
     slots.push(Arc::downgrade(&slot));
     drop(slots);
     REGISTRY.thread.get_or_init(|| {
-        let spawned = std::thread::Builder::new()
-            .name("ticker".into())
-            .spawn(tick_for_ever);
-        #[expect(
-            clippy::expect_used,
-            reason = "without the ticker no deadline holds, so nothing may run"
-        )]
+        let spawned = std::thread::Builder::new().name("ticker".into()).spawn(tick_for_ever);
+        #[expect(clippy::expect_used, reason = "without the ticker no deadline holds, so nothing may run")]
         spawned.expect("a thread for the ticker").thread().clone()
     });
     slot

@@ -17,8 +17,7 @@ use super::fiber;
 pub type Pending<T> = Pin<Box<dyn Future<Output = T>>>;
 
 /// The three parts as one function. Made anew for each, as the parts are its upvalues.
-const COMPOSE: &str =
-    "local start, wait, finish = ... return function(...) start(...) wait() return finish() end";
+const COMPOSE: &str = "local start, wait, finish = ... return function(...) start(...) wait() return finish() end";
 
 /// Makes a host function that waits. `start` runs first and may raise on misuse; `finish` gets what the future gave.
 /// When the handler is stopped meanwhile, an error is raised and `finish` does not run.
@@ -43,9 +42,7 @@ pub fn waiting_function<T: 'static>(
         let value = waited.map_err(|_| mlua::Error::runtime("the request was cancelled"))?;
         finish(lua, value)
     })?;
-    lua.load(COMPOSE)
-        .set_name("=host")
-        .call((start, wait, finish))
+    lua.load(COMPOSE).set_name("=host").call((start, wait, finish))
 }
 
 fn keep(value: Box<dyn Any>) -> mlua::Result<()> {
@@ -54,6 +51,5 @@ fn keep(value: Box<dyn Any>) -> mlua::Result<()> {
 
 fn taken<T: 'static>() -> mlua::Result<T> {
     let kept = fiber::take_kept().and_then(|kept| kept.downcast::<T>().ok());
-    kept.map(|kept| *kept)
-        .ok_or_else(|| mlua::Error::runtime("nothing can wait here"))
+    kept.map(|kept| *kept).ok_or_else(|| mlua::Error::runtime("nothing can wait here"))
 }

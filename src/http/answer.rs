@@ -54,11 +54,7 @@ fn complete(status: StatusCode, answer: Response, log: &Logger) -> HttpResponse<
     if bodiless && !answer.body.is_empty() {
         slog::warn!(log, # "script", "a body cannot go with this status and is dropped"; "status" => status.as_u16());
     }
-    let body = if bodiless {
-        BoxBody::new(actix_http::body::None::new())
-    } else {
-        BoxBody::new(answer.body)
-    };
+    let body = if bodiless { BoxBody::new(actix_http::body::None::new()) } else { BoxBody::new(answer.body) };
     let mut response = HttpResponse::with_body(status, body);
     if !bodiless && let Some(value) = content_type(answer.content_type) {
         response.headers_mut().insert(header::CONTENT_TYPE, value);
@@ -84,9 +80,7 @@ fn add(response: &mut HttpResponse<BoxBody>, name: &str, value: &[u8], log: &Log
     match worker::header(name, value) {
         Some((name, value)) if name == header::CONNECTION => {
             if value.as_bytes().eq_ignore_ascii_case(b"close") {
-                response
-                    .head_mut()
-                    .set_connection_type(actix_http::ConnectionType::Close);
+                response.head_mut().set_connection_type(actix_http::ConnectionType::Close);
             }
         }
         Some((name, _)) if is_framing(&name) => {}
@@ -98,14 +92,8 @@ fn add(response: &mut HttpResponse<BoxBody>, name: &str, value: &[u8], log: &Log
 }
 
 fn is_framing(name: &HeaderName) -> bool {
-    matches!(
-        *name,
-        header::CONTENT_LENGTH
-            | header::TRANSFER_ENCODING
-            | header::UPGRADE
-            | header::TRAILER
-            | header::TE
-    ) || name == "keep-alive"
+    matches!(*name, header::CONTENT_LENGTH | header::TRANSFER_ENCODING | header::UPGRADE | header::TRAILER | header::TE)
+        || name == "keep-alive"
 }
 
 #[cfg(test)]
@@ -115,11 +103,7 @@ mod tests {
     use super::*;
 
     fn sent(answer: Response) -> HttpResponse<BoxBody> {
-        response(
-            Answer::Response(answer),
-            &RequestId("r-1".into()),
-            &Logger::root(slog::Discard, slog::o!()),
-        )
+        response(Answer::Response(answer), &RequestId("r-1".into()), &Logger::root(slog::Discard, slog::o!()))
     }
 
     fn body(response: HttpResponse<BoxBody>) -> Bytes {
@@ -132,25 +116,11 @@ mod tests {
             (ContentType::Text, Some("text/plain; charset=utf-8")),
             (ContentType::Html, Some("text/html; charset=utf-8")),
             (ContentType::Json, Some("application/json")),
-            (
-                ContentType::Other("image/png".to_owned()),
-                Some("image/png"),
-            ),
+            (ContentType::Other("image/png".to_owned()), Some("image/png")),
             (ContentType::None, None),
         ] {
-            let response = sent(Response {
-                status: 200,
-                content_type: kind,
-                body: "x".into(),
-                ..Response::default()
-            });
-            assert_eq!(
-                response
-                    .headers()
-                    .get("content-type")
-                    .map(|value| value.to_str().unwrap()),
-                expected
-            );
+            let response = sent(Response { status: 200, content_type: kind, body: "x".into(), ..Response::default() });
+            assert_eq!(response.headers().get("content-type").map(|value| value.to_str().unwrap()), expected);
             assert_eq!(body(response), "x");
         }
     }
@@ -158,12 +128,8 @@ mod tests {
     #[test]
     fn a_body_never_goes_with_204_and_304() {
         for status in [204, 304] {
-            let response = sent(Response {
-                status,
-                content_type: ContentType::Text,
-                body: "x".into(),
-                ..Response::default()
-            });
+            let response =
+                sent(Response { status, content_type: ContentType::Text, body: "x".into(), ..Response::default() });
             assert_eq!(response.status().as_u16(), status);
             assert!(response.headers().is_empty());
             assert!(body(response).is_empty());
@@ -173,15 +139,7 @@ mod tests {
     #[test]
     fn statuses_that_are_no_answer() {
         for status in [0, 99, 100, 101, 1000] {
-            assert_eq!(
-                sent(Response {
-                    status,
-                    ..Response::default()
-                })
-                .status(),
-                500,
-                "{status}"
-            );
+            assert_eq!(sent(Response { status, ..Response::default() }).status(), 500, "{status}");
         }
     }
 
@@ -194,20 +152,10 @@ mod tests {
             ("transfer-encoding", "chunked"),
             ("x", "a\r\nb: c"),
         ];
-        let headers = lines
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()))
-            .collect();
-        let response = sent(Response {
-            status: 200,
-            headers,
-            ..Response::default()
-        });
-        let left: Vec<String> = response
-            .headers()
-            .iter()
-            .map(|(name, value)| format!("{name}={}", value.to_str().unwrap()))
-            .collect();
+        let headers = lines.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect();
+        let response = sent(Response { status: 200, headers, ..Response::default() });
+        let left: Vec<String> =
+            response.headers().iter().map(|(name, value)| format!("{name}={}", value.to_str().unwrap())).collect();
         assert_eq!(left, ["set-cookie=a=1", "set-cookie=b=2"]);
     }
 }

@@ -41,10 +41,7 @@ pub struct Incoming {
 
 impl From<Payload> for Incoming {
     fn from(payload: Payload) -> Self {
-        Self {
-            payload,
-            failed: false,
-        }
+        Self { payload, failed: false }
     }
 }
 
@@ -54,12 +51,7 @@ impl Incoming {
     /// # Errors
     /// The problem to answer: 413 above the limit (before or after decoding), 408 when it takes too long, 415 for a
     /// coding that is not known, 400 when it is broken.
-    pub async fn read(
-        &mut self,
-        request: &HttpRequest,
-        limit: u64,
-        within: Duration,
-    ) -> Result<Bytes, Problem> {
+    pub async fn read(&mut self, request: &HttpRequest, limit: u64, within: Duration) -> Result<Bytes, Problem> {
         if !is_announced(request) {
             return Ok(Bytes::new());
         }
@@ -68,16 +60,9 @@ impl Incoming {
         if expected.is_some_and(|length| length > limit) {
             return Err(too_large(limit));
         }
-        let late = || {
-            Problem::with(
-                408,
-                format!("the body had not arrived within {} s", within.as_secs_f64()),
-            )
-        };
+        let late = || Problem::with(408, format!("the body had not arrived within {} s", within.as_secs_f64()));
         let body = tokio::time::timeout(within, collect(expected, &mut self.payload, limit)).await;
-        let body = body
-            .unwrap_or_else(|_| Err(late()))
-            .inspect_err(|_| self.failed = true)?;
+        let body = body.unwrap_or_else(|_| Err(late())).inspect_err(|_| self.failed = true)?;
         match coding {
             Coding::Gzip if !body.is_empty() => gunzip(body, limit).await,
             _ => Ok(body),
@@ -85,20 +70,11 @@ impl Incoming {
     }
 
     /// Lets go of the rest nobody reads: takes it when it is little; else the connection ends with the answer.
-    pub async fn leave(
-        mut self,
-        request: &HttpRequest,
-        response: HttpResponse<BoxBody>,
-    ) -> HttpResponse<BoxBody> {
+    pub async fn leave(mut self, request: &HttpRequest, response: HttpResponse<BoxBody>) -> HttpResponse<BoxBody> {
         if matches!(self.payload, Payload::None) || self.take_rest(request).await {
             return response;
         }
-        response.map_body(|_, body| {
-            BoxBody::new(Leaving {
-                body,
-                _rest: self.payload,
-            })
-        })
+        response.map_body(|_, body| BoxBody::new(Leaving { body, _rest: self.payload }))
     }
 
     /// Reads on to the end, unless that is too far; returns whether it got there.
@@ -115,10 +91,7 @@ impl Incoming {
         let reading = async {
             let mut left = WORTH_READING;
             while let Some(chunk) = self.payload.next().await {
-                let Some(less) = chunk
-                    .ok()
-                    .and_then(|chunk| left.checked_sub(chunk.len() as u64))
-                else {
+                let Some(less) = chunk.ok().and_then(|chunk| left.checked_sub(chunk.len() as u64)) else {
                     return false;
                 };
                 left = less;
@@ -129,9 +102,7 @@ impl Incoming {
         let mut reading = std::pin::pin!(reading);
         match reading.as_mut().now_or_never() {
             Some(ended) => ended,
-            None => tokio::time::timeout(WORTH_WAITING, reading)
-                .await
-                .unwrap_or(false),
+            None => tokio::time::timeout(WORTH_WAITING, reading).await.unwrap_or(false),
         }
     }
 }
@@ -152,19 +123,12 @@ impl MessageBody for Leaving {
         self.body.size()
     }
 
-    fn poll_next(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, Self::Error>>> {
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
         Pin::new(&mut self.body).poll_next(context)
     }
 }
 
-async fn collect(
-    expected: Option<u64>,
-    payload: &mut Payload,
-    limit: u64,
-) -> Result<Bytes, Problem> {
+async fn collect(expected: Option<u64>, payload: &mut Payload, limit: u64) -> Result<Bytes, Problem> {
     let Some(first) = payload.next().await else {
         return Ok(Bytes::new());
     };
@@ -180,11 +144,7 @@ async fn collect(
             return Err(too_large(limit));
         }
         whole.extend_from_slice(&chunk);
-        next = payload
-            .next()
-            .await
-            .transpose()
-            .map_err(|error| broken(&error))?;
+        next = payload.next().await.transpose().map_err(|error| broken(&error))?;
     }
     Ok(whole.freeze())
 }
@@ -199,16 +159,10 @@ async fn gunzip(body: Bytes, limit: u64) -> Result<Bytes, Problem> {
 
 fn inflate(body: &[u8], limit: u64) -> Result<Bytes, Problem> {
     let mut plain = Vec::new();
-    match MultiGzDecoder::new(body)
-        .take(limit + 1)
-        .read_to_end(&mut plain)
-    {
+    match MultiGzDecoder::new(body).take(limit + 1).read_to_end(&mut plain) {
         Ok(_) if plain.len() as u64 > limit => Err(too_large(limit)),
         Ok(_) => Ok(plain.into()),
-        Err(_) => Err(Problem::with(
-            400,
-            "the body is not in the gzip format that its Content-Encoding promises",
-        )),
+        Err(_) => Err(Problem::with(400, "the body is not in the gzip format that its Content-Encoding promises")),
     }
 }
 
@@ -225,10 +179,7 @@ fn coding(request: &HttpRequest) -> Result<Coding, Problem> {
         true if is("identity") => Ok(Coding::Identity),
         _ => Err(Problem {
             headers: vec![("accept-encoding".to_owned(), b"gzip".to_vec())],
-            ..Problem::with(
-                415,
-                "a body is understood plain or with Content-Encoding gzip",
-            )
+            ..Problem::with(415, "a body is understood plain or with Content-Encoding gzip")
         }),
     }
 }
@@ -240,14 +191,7 @@ fn is_announced(request: &HttpRequest) -> bool {
 }
 
 fn length(request: &HttpRequest) -> Option<u64> {
-    request
-        .headers()
-        .get(header::CONTENT_LENGTH)?
-        .to_str()
-        .ok()?
-        .trim()
-        .parse()
-        .ok()
+    request.headers().get(header::CONTENT_LENGTH)?.to_str().ok()?.trim().parse().ok()
 }
 
 fn too_large(limit: u64) -> Problem {
@@ -257,9 +201,7 @@ fn too_large(limit: u64) -> Problem {
 fn broken(error: &PayloadError) -> Problem {
     match error {
         PayloadError::Overflow => Problem::new(413),
-        PayloadError::Incomplete(_) => {
-            Problem::with(400, "the body ended before its announced end")
-        }
+        PayloadError::Incomplete(_) => Problem::with(400, "the body ended before its announced end"),
         _ => Problem::with(400, "the body could not be read"),
     }
 }

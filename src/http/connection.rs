@@ -11,9 +11,7 @@ use std::time::Duration;
 
 use actix_http::body::BoxBody;
 use actix_http::{HttpMessage as _, HttpService, KeepAlive, Request, Response};
-use actix_service::{
-    Service, ServiceFactory, ServiceFactoryExt as _, fn_factory, fn_service, map_config,
-};
+use actix_service::{Service, ServiceFactory, ServiceFactoryExt as _, fn_factory, fn_service, map_config};
 use actix_web::App;
 use actix_web::dev::{AppConfig, ServiceRequest, ServiceResponse};
 use actix_web::http::header;
@@ -59,16 +57,10 @@ pub struct Listening {
 }
 
 /// The service of one listener on one worker: takes sockets, answers requests.
-pub fn service<T: Socket>(
-    listening: &Listening,
-) -> impl ServiceFactory<T, Config = (), Response = ()> + use<T> {
+pub fn service<T: Socket>(listening: &Listening) -> impl ServiceFactory<T, Config = (), Response = ()> + use<T> {
     let worker = Worker::new(&listening.runtime);
     let settings = &listening.settings;
-    rt::spawn(sweep(
-        Rc::downgrade(&worker),
-        Pace::of(settings),
-        listening.stopping.clone(),
-    ));
+    rt::spawn(sweep(Rc::downgrade(&worker), Pace::of(settings), listening.stopping.clone()));
     let stopping = worker.connections().stopping.clone();
     let gate = ExpectGate::factory(worker.clone());
     let http = HttpService::build()
@@ -77,10 +69,7 @@ pub fn service<T: Socket>(
         .client_disconnect_timeout(LINGER)
         // A client that closed its side has gone, and its handler is ended; an answer that is ready is still sent.
         .h1_allow_half_closed(false)
-        .graceful_shutdown_signal(move || Stopping {
-            flag: stopping.clone(),
-            has_passed: false,
-        })
+        .graceful_shutdown_signal(move || Stopping { flag: stopping.clone(), has_passed: false })
         .on_connect_ext(|stream: &Watched<T>, extensions| {
             extensions.insert(stream.connection.clone());
         })
@@ -100,13 +89,8 @@ fn watched<T: Socket>(socket: T, worker: &Worker) -> Watched<T> {
 /// Every request goes one way: actix's own routing is neither used nor paid for.
 fn app(
     worker: Rc<Worker>,
-) -> impl ServiceFactory<
-    Request,
-    Config = (),
-    Response = ServiceResponse<BoxBody>,
-    Error = actix_web::Error,
-    InitError = (),
-> {
+) -> impl ServiceFactory<Request, Config = (), Response = ServiceResponse<BoxBody>, Error = actix_web::Error, InitError = ()>
+{
     let app = App::new().default_service(fn_service(move |request: ServiceRequest| {
         let worker = worker.clone();
         async move { Ok::<_, actix_web::Error>(answer(worker, request).await) }
@@ -171,12 +155,7 @@ impl ExpectGate<()> {
         fn_factory(move || {
             let worker = worker.clone();
             let app = app(worker.clone()).new_service(());
-            async move {
-                Ok(ExpectGate {
-                    worker,
-                    app: Rc::new(app.await?),
-                })
-            }
+            async move { Ok(ExpectGate { worker, app: Rc::new(app.await?) }) }
         })
     }
 }
@@ -194,16 +173,9 @@ where
     }
 
     fn call(&self, request: Request) -> Self::Future {
-        let length = request
-            .headers()
-            .get(header::CONTENT_LENGTH)
-            .and_then(|length| length.to_str().ok()?.parse().ok());
-        if wants_body(
-            &self.worker,
-            request.method().as_str(),
-            request.uri().path(),
-            length,
-        ) {
+        let length =
+            request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        if wants_body(&self.worker, request.method().as_str(), request.uri().path(), length) {
             return Box::pin(std::future::ready(Ok(request)));
         }
         let app = self.app.clone();

@@ -49,23 +49,13 @@ pub struct Reply<'g> {
 impl Reply<'_> {
     /// An answer of the server itself.
     pub fn own(response: HttpResponse<BoxBody>) -> Self {
-        Self {
-            response,
-            endpoint: None,
-            headers: &[],
-            waited: Duration::ZERO,
-        }
+        Self { response, endpoint: None, headers: &[], waited: Duration::ZERO }
     }
 }
 
 /// Gives an answer all that is still missing, and counts and records it.
 pub fn finish(underway: &Underway<'_>, reply: Reply<'_>) -> HttpResponse<BoxBody> {
-    let Reply {
-        mut response,
-        endpoint,
-        headers,
-        waited,
-    } = reply;
+    let Reply { mut response, endpoint, headers, waited } = reply;
     add_headers(&mut response, headers, &underway.pinned.headers);
     if let Ok(id) = HeaderValue::from_str(&underway.id.0) {
         response.headers_mut().insert(X_REQUEST_ID.clone(), id);
@@ -81,13 +71,7 @@ pub fn finish(underway: &Underway<'_>, reply: Reply<'_>) -> HttpResponse<BoxBody
     if is_head {
         response = without_body(response);
     }
-    record(
-        underway,
-        endpoint,
-        response.status(),
-        if is_head { 0 } else { bytes },
-        waited,
-    );
+    record(underway, endpoint, response.status(), if is_head { 0 } else { bytes }, waited);
     response
 }
 
@@ -98,10 +82,7 @@ fn add_headers(
     server: &[(HeaderName, HeaderValue)],
 ) {
     let headers = response.headers_mut();
-    for (name, value) in declared
-        .iter()
-        .filter_map(|(name, value)| worker::header(name, value.as_bytes()))
-    {
+    for (name, value) in declared.iter().filter_map(|(name, value)| worker::header(name, value.as_bytes())) {
         if !headers.contains_key(&name) {
             headers.insert(name, value);
         }
@@ -113,13 +94,7 @@ fn add_headers(
     }
 }
 
-fn record(
-    underway: &Underway<'_>,
-    endpoint: Option<&Endpoint>,
-    status: StatusCode,
-    bytes: u64,
-    waited: Duration,
-) {
+fn record(underway: &Underway<'_>, endpoint: Option<&Endpoint>, status: StatusCode, bytes: u64, waited: Duration) {
     let counters = underway.worker.counters();
     counters.requests.fetch_add(1, Ordering::Relaxed);
     let level = if status.is_server_error() {
@@ -135,9 +110,7 @@ fn record(
     }
     let route = endpoint.map_or("", |endpoint| &endpoint.pattern.text);
     let router = &underway.pinned.generation.router;
-    if endpoint.is_none_or(|endpoint| level >= endpoint.log)
-        && router.takes(Feature::Api, level, route)
-    {
+    if endpoint.is_none_or(|endpoint| level >= endpoint.log) && router.takes(Feature::Api, level, route) {
         router.api(&ApiRecord {
             method: underway.request.method().as_str(),
             path: underway.request.uri().path(),
@@ -160,9 +133,7 @@ fn without_body(mut response: HttpResponse<BoxBody>) -> HttpResponse<BoxBody> {
         return response;
     }
     if let BodySize::Sized(length) = size {
-        response
-            .headers_mut()
-            .insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+        response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
     }
     response.head_mut().no_chunking(true);
     response.map_body(|_, _| BoxBody::new(Absent))

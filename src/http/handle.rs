@@ -42,23 +42,11 @@ pub async fn handle(worker: Rc<Worker>, request: ServiceRequest) -> ServiceRespo
     let pinned = worker.pin();
     let client = proxy::client(&request, &pinned.generation.site.server.trusted_proxies);
     let id = client.id.clone().unwrap_or_else(|| worker.next_id());
-    let underway = Underway {
-        worker: &worker,
-        pinned: &pinned,
-        request: &request,
-        client: &client,
-        id: &id,
-        began,
-    };
+    let underway = Underway { worker: &worker, pinned: &pinned, request: &request, client: &client, id: &id, began };
     let mut gone = CountGone(Some(&worker));
-    let outcome = AssertUnwindSafe(reply(&underway, &mut body))
-        .catch_unwind()
-        .await;
+    let outcome = AssertUnwindSafe(reply(&underway, &mut body)).catch_unwind().await;
     let outcome = outcome.unwrap_or_else(|panic| {
-        let log = pinned
-            .generation
-            .logger
-            .new(o!("request" => id.0.to_string()));
+        let log = pinned.generation.logger.new(o!("request" => id.0.to_string()));
         Reply::own(problem::response(&problem::bug(&*panic, &log), &id))
     });
     let response = body.leave(&request, finish(&underway, outcome)).await;
@@ -92,17 +80,9 @@ impl Drop for CountGone<'_> {
 async fn reply<'a>(underway: &Underway<'a>, body: &mut Incoming) -> Reply<'a> {
     let (request, id) = (underway.request, underway.id);
     let own = |problem: Problem| Reply::own(problem::response(&problem, id));
-    match underway
-        .pinned
-        .generation
-        .routes
-        .find(request.method().as_str(), request.uri().path())
-    {
+    match underway.pinned.generation.routes.find(request.method().as_str(), request.uri().path()) {
         Found::Entry(live, params) => endpoint(underway, live, params, body).await,
-        Found::Malformed => own(Problem::with(
-            400,
-            "the path is not valid percent-encoded UTF-8 text",
-        )),
+        Found::Malformed => own(Problem::with(400, "the path is not valid percent-encoded UTF-8 text")),
         Found::Nothing => match from_folder(underway).await {
             Some(reply) => reply,
             None => own(Problem::new(404)),
@@ -124,10 +104,7 @@ fn reads(request: &HttpRequest) -> bool {
 /// 405, or for OPTIONS what was asked for.
 fn not_this_method(request: &HttpRequest, allow: &str, id: &RequestId) -> HttpResponse<BoxBody> {
     let mut response = if request.method() == Method::OPTIONS {
-        HttpResponse::with_body(
-            StatusCode::NO_CONTENT,
-            BoxBody::new(actix_http::body::None::new()),
-        )
+        HttpResponse::with_body(StatusCode::NO_CONTENT, BoxBody::new(actix_http::body::None::new()))
     } else {
         problem::response(&Problem::new(405), id)
     };
@@ -140,19 +117,13 @@ fn not_this_method(request: &HttpRequest, allow: &str, id: &RequestId) -> HttpRe
 /// The answer of a static folder, when one has the path.
 async fn from_folder<'a>(underway: &Underway<'a>) -> Option<Reply<'a>> {
     let request = underway.request;
-    let (folder, segments) = static_files::folder_of(
-        &underway.pinned.generation.site.statics,
-        request.uri().path(),
-    )?;
+    let (folder, segments) = static_files::folder_of(&underway.pinned.generation.site.statics, request.uri().path())?;
     let response = match static_files::serve(request, folder, segments).await {
         Served::Response(response) => response,
         Served::Method => not_this_method(request, "GET, HEAD, OPTIONS", underway.id),
         Served::Nothing => return None,
     };
-    Some(Reply {
-        headers: &folder.headers,
-        ..Reply::own(response)
-    })
+    Some(Reply { headers: &folder.headers, ..Reply::own(response) })
 }
 
 async fn endpoint<'a>(
@@ -167,12 +138,7 @@ async fn endpoint<'a>(
         Ok(response) => response,
         Err(problem) => problem::response(&problem, underway.id),
     };
-    Reply {
-        response,
-        endpoint: Some(endpoint),
-        headers: &endpoint.headers,
-        waited,
-    }
+    Reply { response, endpoint: Some(endpoint), headers: &endpoint.headers, waited }
 }
 
 async fn act(
@@ -188,9 +154,7 @@ async fn act(
             let mut request = incoming(underway, endpoint, params);
             param::check(&endpoint.params, &mut request)?;
             let within = underway.pinned.generation.site.server.body_timeout;
-            request.body = body
-                .read(underway.request, endpoint.max_body, within)
-                .await?;
+            request.body = body.read(underway.request, endpoint.max_body, within).await?;
             let Some(pool) = &live.pool else {
                 return Err(Problem::new(500));
             };
@@ -204,11 +168,9 @@ async fn act(
             let _permit = enter(live.gate.as_ref(), QUEUE_WAIT).await?;
             Ok(match fixed {
                 Action::Redirect { location, status } => answer::redirect(*status, location),
-                Action::Respond {
-                    status,
-                    content_type,
-                    body: text,
-                } => answer::fixed(*status, content_type.as_deref(), text),
+                Action::Respond { status, content_type, body: text } => {
+                    answer::fixed(*status, content_type.as_deref(), text)
+                }
                 Action::Script { .. } => return Err(Problem::new(500)),
             })
         }
@@ -223,12 +185,7 @@ async fn run(
     waited: &mut Duration,
 ) -> Result<HttpResponse<BoxBody>, Problem> {
     let log = script_log(&underway.pinned.generation.logger, endpoint, underway.id);
-    let call = Call {
-        handler: script.clone(),
-        request,
-        timeout: endpoint.timeout,
-        logger: log.clone(),
-    };
+    let call = Call { handler: script.clone(), request, timeout: endpoint.timeout, logger: log.clone() };
     let ran = pool.run(call).await;
     *waited = ran.waited;
     match ran.outcome {
@@ -239,11 +196,7 @@ async fn run(
 }
 
 /// The request as a handler sees it, still without its body.
-fn incoming(
-    underway: &Underway<'_>,
-    endpoint: &Endpoint,
-    params: Vec<(Arc<str>, String)>,
-) -> Request {
+fn incoming(underway: &Underway<'_>, endpoint: &Endpoint, params: Vec<(Arc<str>, String)>) -> Request {
     Request {
         head: Box::new(Sent(underway.request.clone())),
         route: endpoint.pattern.text.clone(),
@@ -252,10 +205,7 @@ fn incoming(
         host: proxy::host(underway.request, underway.client),
         ip: underway.client.ip,
         time: SystemTime::now(),
-        params: params
-            .into_iter()
-            .map(|(name, value)| (name, crate::exchange::Typed::Text(value)))
-            .collect(),
+        params: params.into_iter().map(|(name, value)| (name, crate::exchange::Typed::Text(value))).collect(),
         query: Vec::new(),
         headers: Vec::new(),
         body: Bytes::new(),
@@ -263,10 +213,7 @@ fn incoming(
 }
 
 /// Waits for a place among those of an endpoint that run at once.
-async fn enter(
-    gate: Option<&Arc<EndpointGate>>,
-    wait: Duration,
-) -> Result<Option<OwnedSemaphorePermit>, Problem> {
+async fn enter(gate: Option<&Arc<EndpointGate>>, wait: Duration) -> Result<Option<OwnedSemaphorePermit>, Problem> {
     let Some(gate) = gate else {
         return Ok(None);
     };
@@ -300,17 +247,10 @@ impl Drop for Queued<'_> {
 
 /// The logger of one run: it names endpoint and request, and keeps the endpoint's own floor.
 fn script_log(log: &Logger, endpoint: &Endpoint, id: &RequestId) -> Logger {
-    let values =
-        o!("endpoint" => Shared(endpoint.pattern.text.clone()), "request" => Shared(id.0.clone()));
+    let values = o!("endpoint" => Shared(endpoint.pattern.text.clone()), "request" => Shared(id.0.clone()));
     match endpoint.log {
         Level::Trace => log.new(values),
-        floor => Logger::root(
-            slog::Fuse(Floor {
-                log: log.clone(),
-                floor,
-            }),
-            values,
-        ),
+        floor => Logger::root(slog::Fuse(Floor { log: log.clone(), floor }), values),
     }
 }
 
@@ -324,11 +264,7 @@ impl slog::Drain for Floor {
     type Ok = ();
     type Err = slog::Never;
 
-    fn log(
-        &self,
-        record: &slog::Record<'_>,
-        values: &slog::OwnedKVList,
-    ) -> Result<(), slog::Never> {
+    fn log(&self, record: &slog::Record<'_>, values: &slog::OwnedKVList) -> Result<(), slog::Never> {
         if level_of(record.level()) >= self.floor {
             slog::Drain::log(&self.log, record, values)?;
         }
@@ -351,12 +287,7 @@ fn level_of(level: slog::Level) -> Level {
 struct Shared(Arc<str>);
 
 impl slog::Value for Shared {
-    fn serialize(
-        &self,
-        _: &slog::Record<'_>,
-        key: slog::Key,
-        serializer: &mut dyn slog::Serializer,
-    ) -> slog::Result {
+    fn serialize(&self, _: &slog::Record<'_>, key: slog::Key, serializer: &mut dyn slog::Serializer) -> slog::Result {
         serializer.emit_str(key, &self.0)
     }
 }
@@ -382,17 +313,10 @@ impl Head for Sent {
     }
 
     fn header_all<'a>(&'a self, name: &str, each: &mut dyn FnMut(&'a [u8])) {
-        self.0
-            .headers()
-            .get_all(name)
-            .map(HeaderValue::as_bytes)
-            .for_each(each);
+        self.0.headers().get_all(name).map(HeaderValue::as_bytes).for_each(each);
     }
 
     fn each_header<'a>(&'a self, each: &mut dyn FnMut(&'a str, &'a [u8])) {
-        self.0
-            .headers()
-            .iter()
-            .for_each(|(name, value)| each(name.as_str(), value.as_bytes()));
+        self.0.headers().iter().for_each(|(name, value)| each(name.as_str(), value.as_bytes()));
     }
 }

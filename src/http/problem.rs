@@ -38,11 +38,7 @@ pub fn response(problem: &Problem, id: &RequestId) -> HttpResponse<BoxBody> {
     if let Some(seconds) = problem.retry_after {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
-    for (name, value) in problem
-        .headers
-        .iter()
-        .filter_map(|(name, value)| worker::header(name, value))
-    {
+    for (name, value) in problem.headers.iter().filter_map(|(name, value)| worker::header(name, value)) {
         headers.append(name, value);
     }
     response
@@ -61,10 +57,7 @@ struct Document<'a> {
 
 /// A problem of a status that asks the client to come back later.
 pub fn busy(detail: String) -> Problem {
-    Problem {
-        retry_after: Some(RETRY_AFTER),
-        ..Problem::with(503, detail)
-    }
+    Problem { retry_after: Some(RETRY_AFTER), ..Problem::with(503, detail) }
 }
 
 /// What the client is told about a handler that failed; the private part goes to `log` (which names endpoint and
@@ -79,32 +72,22 @@ pub fn failure(error: RunError, environment: &Environment, log: &Logger) -> Opti
         RunError::Timeout { limit, place } => {
             let seconds = limit.as_secs_f64();
             slog::error!(log, # "script", "handler ran longer than its timeout"; "timeout_s" => seconds, "at" => place);
-            Some(Problem::with(
-                504,
-                format!("the handler ran longer than its timeout of {seconds} s"),
-            ))
+            Some(Problem::with(504, format!("the handler ran longer than its timeout of {seconds} s")))
         }
         RunError::Memory { limit, place } => {
             let limit = bytes(limit);
             slog::error!(log, # "script", "handler used more than its memory limit"; "memory" => &limit, "at" => place);
-            Some(Problem::with(
-                500,
-                format!("the handler used more than its memory limit of {limit}"),
-            ))
+            Some(Problem::with(500, format!("the handler used more than its memory limit of {limit}")))
         }
         RunError::QueueFull => {
             slog::warn!(log, # "environment", "too many requests wait for a runspace";
                 "environment" => name, "max_runspaces" => most, "queue" => environment.settings.queue);
-            Some(busy(format!(
-                "too many requests wait for environment {name}"
-            )))
+            Some(busy(format!("too many requests wait for environment {name}")))
         }
         RunError::NoRunspace { waited } => {
             slog::warn!(log, # "environment", "no runspace became free in time";
                 "environment" => name, "max_runspaces" => most, "waited_ms" => waited.as_millis() as u64);
-            Some(busy(format!(
-                "no runspace of environment {name} became free in time"
-            )))
+            Some(busy(format!("no runspace of environment {name} became free in time")))
         }
         RunError::Unhealthy { reason } => {
             slog::error!(log, # "environment", "environment is unhealthy"; "environment" => name, "reason" => reason);
@@ -117,9 +100,7 @@ pub fn failure(error: RunError, environment: &Environment, log: &Logger) -> Opti
 /// What the client is told about a fault of the server itself: nothing. The log is told everything.
 pub fn bug(panic: &(dyn Any + Send), log: &Logger) -> Problem {
     let text = panic.downcast_ref::<&str>().copied();
-    let text = text
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message");
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
     slog::crit!(log, # "server", "the server panicked while it answered a request"; "panic" => text);
     Problem::new(500)
 }
@@ -180,61 +161,19 @@ mod tests {
     fn a_failure_tells_the_client_nothing_private() {
         let environment = batch();
         let of = |error| failure(error, &environment, &silent());
-        let script = RunError::Script {
-            message: "site.kdl:3: secret".to_owned(),
-            traceback: "…".to_owned(),
-        };
+        let script = RunError::Script { message: "site.kdl:3: secret".to_owned(), traceback: "…".to_owned() };
         assert_eq!(of(script), Some(Problem::new(500)));
-        let timeout = of(RunError::Timeout {
-            limit: Duration::from_millis(1500),
-            place: "site.kdl:3".to_owned(),
-        })
-        .unwrap();
-        assert_eq!(
-            (timeout.status, timeout.detail.unwrap().contains("1.5 s")),
-            (504, true)
-        );
-        let memory = of(RunError::Memory {
-            limit: 64 << 20,
-            place: "site.kdl:3".to_owned(),
-        })
-        .unwrap();
-        assert_eq!(
-            (
-                memory.status,
-                memory.detail.unwrap().contains("memory limit of 64 MiB")
-            ),
-            (500, true)
-        );
+        let timeout =
+            of(RunError::Timeout { limit: Duration::from_millis(1500), place: "site.kdl:3".to_owned() }).unwrap();
+        assert_eq!((timeout.status, timeout.detail.unwrap().contains("1.5 s")), (504, true));
+        let memory = of(RunError::Memory { limit: 64 << 20, place: "site.kdl:3".to_owned() }).unwrap();
+        assert_eq!((memory.status, memory.detail.unwrap().contains("memory limit of 64 MiB")), (500, true));
         let full = of(RunError::QueueFull).unwrap();
-        assert_eq!(
-            (
-                full.status,
-                full.retry_after,
-                full.detail.unwrap().contains("batch")
-            ),
-            (503, Some(1), true)
-        );
-        let none = of(RunError::NoRunspace {
-            waited: Duration::from_secs(2),
-        })
-        .unwrap();
-        assert_eq!(
-            (
-                none.status,
-                none.retry_after,
-                none.detail.unwrap().contains("batch")
-            ),
-            (503, Some(1), true)
-        );
-        let ill = of(RunError::Unhealthy {
-            reason: "private".to_owned(),
-        })
-        .unwrap();
-        assert_eq!(
-            (ill.status, ill.detail.unwrap().contains("private")),
-            (503, false)
-        );
+        assert_eq!((full.status, full.retry_after, full.detail.unwrap().contains("batch")), (503, Some(1), true));
+        let none = of(RunError::NoRunspace { waited: Duration::from_secs(2) }).unwrap();
+        assert_eq!((none.status, none.retry_after, none.detail.unwrap().contains("batch")), (503, Some(1), true));
+        let ill = of(RunError::Unhealthy { reason: "private".to_owned() }).unwrap();
+        assert_eq!((ill.status, ill.detail.unwrap().contains("private")), (503, false));
         assert_eq!(of(RunError::Cancelled), None);
     }
 
@@ -242,11 +181,7 @@ mod tests {
     fn sizes() {
         assert_eq!(
             (bytes(64 << 20), bytes(3 << 10), bytes(1000)),
-            (
-                "64 MiB".to_owned(),
-                "3 KiB".to_owned(),
-                "1000 bytes".to_owned()
-            )
+            ("64 MiB".to_owned(), "3 KiB".to_owned(), "1000 bytes".to_owned())
         );
     }
 }

@@ -37,11 +37,7 @@ impl<T> Watched<T> {
     /// Counts and watches a socket.
     pub fn new(socket: T, connections: &Connections, counters: Arc<Counters>) -> Self {
         counters.connections.fetch_add(1, Ordering::Relaxed);
-        Self {
-            socket,
-            connection: connections.add(),
-            counters,
-        }
+        Self { socket, connection: connections.add(), counters }
     }
 }
 
@@ -72,11 +68,7 @@ impl<T: Socket> AsyncRead for Watched<T> {
 }
 
 impl<T: Socket> AsyncWrite for Watched<T> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if self.connection.late.get() {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
@@ -146,10 +138,7 @@ impl Connection {
 
     fn remember(&self, context: &Context<'_>) {
         let mut waker = self.waker.borrow_mut();
-        if !waker
-            .as_ref()
-            .is_some_and(|waker| waker.will_wake(context.waker()))
-        {
+        if !waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
             *waker = Some(context.waker().clone());
         }
     }
@@ -231,15 +220,8 @@ pub struct Pace {
 impl Pace {
     /// The pace of these settings.
     pub fn of(settings: &ServerSettings) -> Self {
-        let tick =
-            (settings.header_timeout / 8).clamp(Duration::from_millis(20), Duration::from_secs(1));
-        let ticks = |time: Duration| {
-            u32::try_from(time.as_millis().div_ceil(tick.as_millis())).unwrap_or(u32::MAX)
-        };
-        Self {
-            tick,
-            head: ticks(settings.header_timeout),
-            idle: ticks(settings.header_timeout + settings.keep_alive),
-        }
+        let tick = (settings.header_timeout / 8).clamp(Duration::from_millis(20), Duration::from_secs(1));
+        let ticks = |time: Duration| u32::try_from(time.as_millis().div_ceil(tick.as_millis())).unwrap_or(u32::MAX);
+        Self { tick, head: ticks(settings.header_timeout), idle: ticks(settings.header_timeout + settings.keep_alive) }
     }
 }

@@ -35,11 +35,7 @@ pub struct Client {
 
 /// Finds out who asks. A peer on a unix socket counts as `127.0.0.1`.
 pub fn client(request: &HttpRequest, trusted: &[IpNet]) -> Client {
-    let peer = request
-        .peer_addr()
-        .map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| {
-            peer.ip().to_canonical()
-        });
+    let peer = request.peer_addr().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| peer.ip().to_canonical());
     client_of(peer, request.headers(), trusted)
 }
 
@@ -48,55 +44,27 @@ pub fn host(request: &HttpRequest, client: &Client) -> String {
     if let Some(host) = &client.forwarded_host {
         return host.clone();
     }
-    let named = request
-        .headers()
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok());
-    named
-        .or_else(|| {
-            request
-                .uri()
-                .authority()
-                .map(|authority| authority.as_str())
-        })
-        .unwrap_or_default()
-        .to_owned()
+    let named = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    named.or_else(|| request.uri().authority().map(|authority| authority.as_str())).unwrap_or_default().to_owned()
 }
 
 fn client_of(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Client {
-    let direct = Client {
-        ip: peer,
-        scheme: "http",
-        forwarded_host: None,
-        id: None,
-    };
+    let direct = Client { ip: peer, scheme: "http", forwarded_host: None, id: None };
     if !is_trusted(peer, trusted) {
         return direct;
     }
-    let id = headers
-        .get(&X_REQUEST_ID)
-        .and_then(|id| id.to_str().ok())
-        .filter(|id| is_sane(id));
+    let id = headers.get(&X_REQUEST_ID).and_then(|id| id.to_str().ok()).filter(|id| is_sane(id));
     let id = id.map(|id| RequestId(id.into()));
     if headers.contains_key(header::FORWARDED) && !headers.contains_key(&X_FORWARDED_FOR) {
-        return Client {
-            id,
-            ..forwarded(direct, headers, trusted)
-        };
+        return Client { id, ..forwarded(direct, headers, trusted) };
     }
     let chain = list(headers, &X_FORWARDED_FOR);
-    let ip = first_untrusted(
-        peer,
-        chain.iter().rev().map(|entry| address(entry)),
-        trusted,
-    );
+    let ip = first_untrusted(peer, chain.iter().rev().map(|entry| address(entry)), trusted);
     let last = |name| list(headers, name).pop();
     Client {
         ip,
         scheme: last(&X_FORWARDED_PROTO).map_or("http", |scheme| scheme_of(&scheme)),
-        forwarded_host: last(&X_FORWARDED_HOST)
-            .map(Cow::into_owned)
-            .filter(|host| is_host(host)),
+        forwarded_host: last(&X_FORWARDED_HOST).map(Cow::into_owned).filter(|host| is_host(host)),
         id,
     }
 }
@@ -123,11 +91,7 @@ fn forwarded(direct: Client, headers: &HeaderMap, trusted: &[IpNet]) -> Client {
 }
 
 /// Walks from the nearest to the farthest; ends at the first that is not trusted, or that is no address.
-fn first_untrusted(
-    peer: IpAddr,
-    chain: impl Iterator<Item = Option<IpAddr>>,
-    trusted: &[IpNet],
-) -> IpAddr {
+fn first_untrusted(peer: IpAddr, chain: impl Iterator<Item = Option<IpAddr>>, trusted: &[IpNet]) -> IpAddr {
     let mut ip = peer;
     for next in chain {
         let Some(next) = next else { break };
@@ -157,49 +121,31 @@ fn list<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Vec<Cow<'h, str>> {
 fn address(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     if let Some(rest) = text.strip_prefix('[') {
-        return rest
-            .split_once(']')
-            .and_then(|(inner, _)| inner.parse::<IpAddr>().ok())
-            .map(|ip| ip.to_canonical());
+        return rest.split_once(']').and_then(|(inner, _)| inner.parse::<IpAddr>().ok()).map(|ip| ip.to_canonical());
     }
     let bare = text.parse::<IpAddr>().ok();
-    bare.or_else(|| {
-        text.rsplit_once(':')
-            .and_then(|(host, _)| host.parse().ok())
-    })
-    .map(|ip: IpAddr| ip.to_canonical())
+    bare.or_else(|| text.rsplit_once(':').and_then(|(host, _)| host.parse().ok())).map(|ip: IpAddr| ip.to_canonical())
 }
 
 /// A parameter of an element of `Forwarded`, without its quotes.
 fn parameter(element: &str, name: &str) -> Option<String> {
     element.split(';').find_map(|pair| {
         let (key, value) = pair.split_once('=')?;
-        key.trim()
-            .eq_ignore_ascii_case(name)
-            .then(|| value.trim().trim_matches('"').to_owned())
+        key.trim().eq_ignore_ascii_case(name).then(|| value.trim().trim_matches('"').to_owned())
     })
 }
 
 fn scheme_of(text: &str) -> &'static str {
-    if text.eq_ignore_ascii_case("https") {
-        "https"
-    } else {
-        "http"
-    }
+    if text.eq_ignore_ascii_case("https") { "https" } else { "http" }
 }
 
 fn is_host(text: &str) -> bool {
-    !text.is_empty()
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))
 }
 
 fn is_sane(id: &str) -> bool {
     (1..=LONGEST_ID).contains(&id.len())
-        && id
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.:/+=@".contains(&byte))
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:/+=@".contains(&byte))
 }
 
 #[cfg(test)]
@@ -211,10 +157,7 @@ mod tests {
     fn asked(peer: &str, lines: &[(&'static str, &'static str)], trusted: &[&str]) -> Client {
         let mut headers = HeaderMap::new();
         for (name, value) in lines {
-            headers.append(
-                HeaderName::from_static(name),
-                HeaderValue::from_static(value),
-            );
+            headers.append(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
         let trusted: Vec<IpNet> = trusted.iter().map(|net| net.parse().unwrap()).collect();
         client_of(peer.parse().unwrap(), &headers, &trusted)
@@ -227,58 +170,19 @@ mod tests {
         }
         let xff = "x-forwarded-for";
         assert_eq!(ip("9.9.9.9", &[(xff, "1.2.3.4")], &[]), "9.9.9.9");
-        assert_eq!(
-            ip("9.9.9.9", &[(xff, "1.2.3.4")], &["10.0.0.0/8"]),
-            "9.9.9.9"
-        );
+        assert_eq!(ip("9.9.9.9", &[(xff, "1.2.3.4")], &["10.0.0.0/8"]), "9.9.9.9");
         assert_eq!(ip("10.0.0.1", &[], &["10.0.0.0/8"]), "10.0.0.1");
-        assert_eq!(
-            ip("10.0.0.1", &[(xff, "1.2.3.4")], &["10.0.0.0/8"]),
-            "1.2.3.4"
-        );
-        assert_eq!(
-            ip(
-                "10.0.0.1",
-                &[(xff, "6.6.6.6, 1.2.3.4, 10.0.0.2")],
-                &["10.0.0.0/8"]
-            ),
-            "1.2.3.4"
-        );
+        assert_eq!(ip("10.0.0.1", &[(xff, "1.2.3.4")], &["10.0.0.0/8"]), "1.2.3.4");
+        assert_eq!(ip("10.0.0.1", &[(xff, "6.6.6.6, 1.2.3.4, 10.0.0.2")], &["10.0.0.0/8"]), "1.2.3.4");
+        assert_eq!(ip("10.0.0.1", &[(xff, "6.6.6.6"), (xff, "1.2.3.4")], &["10.0.0.0/8"]), "1.2.3.4");
+        assert_eq!(ip("10.0.0.1", &[(xff, "10.0.0.9, 10.0.0.2")], &["10.0.0.0/8"]), "10.0.0.9");
+        assert_eq!(ip("10.0.0.1", &[(xff, "1.2.3.4, unknown, 10.0.0.2")], &["10.0.0.0/8"]), "10.0.0.2");
+        assert_eq!(ip("10.0.0.1", &[(xff, "[2001:db8::1]:99")], &["10.0.0.0/8"]), "2001:db8::1");
+        assert_eq!(ip("10.0.0.1", &[(xff, "1.2.3.4:99")], &["10.0.0.0/8"]), "1.2.3.4");
         assert_eq!(
             ip(
                 "10.0.0.1",
-                &[(xff, "6.6.6.6"), (xff, "1.2.3.4")],
-                &["10.0.0.0/8"]
-            ),
-            "1.2.3.4"
-        );
-        assert_eq!(
-            ip("10.0.0.1", &[(xff, "10.0.0.9, 10.0.0.2")], &["10.0.0.0/8"]),
-            "10.0.0.9"
-        );
-        assert_eq!(
-            ip(
-                "10.0.0.1",
-                &[(xff, "1.2.3.4, unknown, 10.0.0.2")],
-                &["10.0.0.0/8"]
-            ),
-            "10.0.0.2"
-        );
-        assert_eq!(
-            ip("10.0.0.1", &[(xff, "[2001:db8::1]:99")], &["10.0.0.0/8"]),
-            "2001:db8::1"
-        );
-        assert_eq!(
-            ip("10.0.0.1", &[(xff, "1.2.3.4:99")], &["10.0.0.0/8"]),
-            "1.2.3.4"
-        );
-        assert_eq!(
-            ip(
-                "10.0.0.1",
-                &[(
-                    "forwarded",
-                    "for=6.6.6.6, For=\"[2001:db8::2]:1\";proto=https, for=10.0.0.2"
-                )],
+                &[("forwarded", "for=6.6.6.6, For=\"[2001:db8::2]:1\";proto=https, for=10.0.0.2")],
                 &["10.0.0.0/8"]
             ),
             "2001:db8::2"
@@ -287,36 +191,15 @@ mod tests {
 
     #[test]
     fn scheme_host_and_id_only_from_trusted() {
-        let lines = [
-            ("x-forwarded-proto", "https"),
-            ("x-forwarded-host", "api.example.org"),
-            ("x-request-id", "abc-1"),
-        ];
+        let lines =
+            [("x-forwarded-proto", "https"), ("x-forwarded-host", "api.example.org"), ("x-request-id", "abc-1")];
         let seen = asked("10.0.0.1", &lines, &["10.0.0.1/32"]);
-        assert_eq!(
-            (seen.scheme, seen.forwarded_host.as_deref()),
-            ("https", Some("api.example.org"))
-        );
+        assert_eq!((seen.scheme, seen.forwarded_host.as_deref()), ("https", Some("api.example.org")));
         assert_eq!(seen.id, Some(RequestId("abc-1".into())));
         let seen = asked("10.0.0.2", &lines, &["10.0.0.1/32"]);
-        assert_eq!(
-            seen,
-            Client {
-                ip: "10.0.0.2".parse().unwrap(),
-                scheme: "http",
-                forwarded_host: None,
-                id: None
-            }
-        );
-        let seen = asked(
-            "10.0.0.1",
-            &[("forwarded", "for=1.1.1.1;proto=https;host=h.example")],
-            &["10.0.0.1/32"],
-        );
-        assert_eq!(
-            (seen.scheme, seen.forwarded_host.as_deref()),
-            ("https", Some("h.example"))
-        );
+        assert_eq!(seen, Client { ip: "10.0.0.2".parse().unwrap(), scheme: "http", forwarded_host: None, id: None });
+        let seen = asked("10.0.0.1", &[("forwarded", "for=1.1.1.1;proto=https;host=h.example")], &["10.0.0.1/32"]);
+        assert_eq!((seen.scheme, seen.forwarded_host.as_deref()), ("https", Some("h.example")));
     }
 
     #[test]

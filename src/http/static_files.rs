@@ -36,22 +36,13 @@ enum Named {
 }
 
 /// The folder of the longest prefix of a path as sent, with the path's segments below it, decoded.
-pub fn folder_of<'s, S: AsRef<StaticFolder>>(
-    statics: &'s [S],
-    path: &str,
-) -> Option<(&'s StaticFolder, Vec<String>)> {
+pub fn folder_of<'s, S: AsRef<StaticFolder>>(statics: &'s [S], path: &str) -> Option<(&'s StaticFolder, Vec<String>)> {
     if statics.is_empty() {
         return None;
     }
-    let segments: Vec<String> = path
-        .strip_prefix('/')?
-        .split('/')
-        .map(decode)
-        .collect::<Option<_>>()?;
-    let folders = statics
-        .iter()
-        .map(AsRef::as_ref)
-        .filter_map(|folder| Some((folder, below(&folder.prefix, &segments)?)));
+    let segments: Vec<String> = path.strip_prefix('/')?.split('/').map(decode).collect::<Option<_>>()?;
+    let folders =
+        statics.iter().map(AsRef::as_ref).filter_map(|folder| Some((folder, below(&folder.prefix, &segments)?)));
     let (folder, depth) = folders.max_by_key(|(_, depth)| *depth)?;
     Some((folder, segments[depth..].to_vec()))
 }
@@ -83,29 +74,22 @@ pub async fn serve(request: &HttpRequest, folder: &StaticFolder, segments: Vec<S
 /// How many segments a prefix takes of a path, if it begins with it.
 fn below(prefix: &str, segments: &[String]) -> Option<usize> {
     let prefix: Vec<&str> = prefix.split('/').filter(|part| !part.is_empty()).collect();
-    (segments.len() >= prefix.len()
-        && prefix
-            .iter()
-            .zip(segments)
-            .all(|(wanted, segment)| wanted == segment))
-    .then_some(prefix.len())
+    (segments.len() >= prefix.len() && prefix.iter().zip(segments).all(|(wanted, segment)| wanted == segment))
+        .then_some(prefix.len())
 }
 
 /// Whether a decoded segment is the name of one visible thing in a folder, on any system.
 fn is_plain(segment: &str) -> bool {
     !segment.is_empty()
         && !segment.starts_with('.')
-        && !segment
-            .contains(|letter: char| matches!(letter, '/' | '\\' | ':') || letter.is_control())
+        && !segment.contains(|letter: char| matches!(letter, '/' | '\\' | ':') || letter.is_control())
 }
 
 /// Looks at the file system; may block.
 fn find(root: &Path, segments: &[String], index: Option<&str>) -> io::Result<Named> {
     let with_slash = segments.last().is_some_and(String::is_empty);
-    let path = segments
-        .iter()
-        .filter(|segment| !segment.is_empty())
-        .fold(root.to_owned(), |path, segment| path.join(segment));
+    let path =
+        segments.iter().filter(|segment| !segment.is_empty()).fold(root.to_owned(), |path, segment| path.join(segment));
     let Some(path) = inside(root, &path)? else {
         return Ok(Named::Nothing);
     };

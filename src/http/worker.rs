@@ -80,23 +80,14 @@ impl Worker {
 impl Pinned {
     fn new(generation: Arc<Generation>) -> Self {
         let headers = &generation.site.server.headers;
-        let headers = headers
-            .iter()
-            .filter_map(|(name, value)| header(name, value.as_bytes()))
-            .collect();
-        Self {
-            generation,
-            headers,
-        }
+        let headers = headers.iter().filter_map(|(name, value)| header(name, value.as_bytes())).collect();
+        Self { generation, headers }
     }
 }
 
 /// A header line as actix wants it; `None` when it can be none.
 pub fn header(name: &str, value: &[u8]) -> Option<(HeaderName, HeaderValue)> {
-    Some((
-        HeaderName::from_bytes(name.as_bytes()).ok()?,
-        HeaderValue::from_bytes(value).ok()?,
-    ))
+    Some((HeaderName::from_bytes(name.as_bytes()).ok()?, HeaderValue::from_bytes(value).ok()?))
 }
 
 /// Makes request ids: a random beginning for each worker, then a number.
@@ -118,10 +109,7 @@ impl Default for RequestIds {
             random >>= 4;
             digit
         });
-        Self {
-            prefix,
-            last: Cell::new(0),
-        }
+        Self { prefix, last: Cell::new(0) }
     }
 }
 
@@ -154,10 +142,7 @@ mod tests {
         unique.dedup();
         assert_eq!(unique.len(), 300);
         assert!(made.iter().all(|id| id[..PREFIX] == made[0][..PREFIX]));
-        assert!(
-            made[0].ends_with("-1") && made[15].ends_with("-10") && made[254].ends_with("-ff"),
-            "{made:?}"
-        );
+        assert!(made[0].ends_with("-1") && made[15].ends_with("-10") && made[254].ends_with("-ff"), "{made:?}");
         assert_ne!(others.next().0[..PREFIX], made[0][..PREFIX]);
     }
 }

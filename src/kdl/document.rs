@@ -33,9 +33,7 @@ pub(super) struct Chunk {
 impl Chunk {
     /// Whether something inside the place, or around it, was reported.
     pub(super) fn is_faulty(&self, at: tree::At) -> bool {
-        self.faults
-            .iter()
-            .any(|fault| fault.start < at.end && at.start < fault.end)
+        self.faults.iter().any(|fault| fault.start < at.end && at.start < fault.end)
     }
 }
 
@@ -51,11 +49,7 @@ pub(super) struct Placed {
 
 impl Placed {
     pub(super) fn span(&self, file: FileId, at: tree::At) -> Span {
-        Span {
-            file,
-            start: self.base + at.start,
-            end: self.base + at.end,
-        }
+        Span { file, start: self.base + at.start, end: self.base + at.end }
     }
 
     /// The 1-based line of a byte of the chunk.
@@ -66,13 +60,11 @@ impl Placed {
     /// The file's line for every line of a decoded literal.
     pub(super) fn lines(&self, decoded: &Literal, literal: tree::At) -> Vec<u32> {
         let text = &self.chunk.text;
-        let starts =
-            std::iter::once(0).chain(decoded.value.match_indices('\n').map(|(at, _)| at + 1));
+        let starts = std::iter::once(0).chain(decoded.value.match_indices('\n').map(|(at, _)| at + 1));
         let (mut seen, mut line) = (0, self.first_line);
         starts
             .map(|start| {
-                let place =
-                    super::reader::range_of(&decoded.pieces, start..start, literal.start).start;
+                let place = super::reader::range_of(&decoded.pieces, start..start, literal.start).start;
                 let place = place.clamp(seen, text.len());
                 line += newlines(&text[seen..place]);
                 seen = place;
@@ -123,31 +115,19 @@ impl Document {
 
     /// Readers of its top-level nodes, in the file's order; nodes that the schema does not know are left out.
     pub fn readers<'a>(&'a self, context: &'a Context<'a>) -> Vec<Reader<'a>> {
-        let nodes = self
-            .chunks
-            .iter()
-            .flat_map(|placed| placed.chunk.nodes.iter().map(move |node| (placed, node)));
+        let nodes = self.chunks.iter().flat_map(|placed| placed.chunk.nodes.iter().map(move |node| (placed, node)));
         let known = nodes.filter(|(_, node)| self.schema.top().get(&node.name.text).is_some());
-        known
-            .map(|(placed, node)| Reader::top(context, self, placed, node))
-            .collect()
+        known.map(|(placed, node)| Reader::top(context, self, placed, node)).collect()
     }
 }
 
 /// Reports top-level nodes that may stand once and stand twice in all the files of a site.
-pub fn report_duplicates<'d>(
-    documents: impl IntoIterator<Item = &'d Document>,
-    sink: &mut Diagnostics,
-) {
+pub fn report_duplicates<'d>(documents: impl IntoIterator<Item = &'d Document>, sink: &mut Diagnostics) {
     let mut first: BTreeMap<&str, Span> = BTreeMap::new();
     for document in documents {
         for placed in &document.chunks {
             for node in &placed.chunk.nodes {
-                let once = document
-                    .schema
-                    .top()
-                    .get(&node.name.text)
-                    .is_some_and(|spec| !spec.repeatable);
+                let once = document.schema.top().get(&node.name.text).is_some_and(|spec| !spec.repeatable);
                 if !once {
                     continue;
                 }
@@ -157,11 +137,7 @@ pub fn report_duplicates<'d>(
                 };
                 let message = format!("`{}` may be given once in a site", node.name.text);
                 let found = Diagnostic::new(&codes::NODE_DUPLICATE, message, span, "given again");
-                sink.push(
-                    found
-                        .also(first, "first here")
-                        .help("merge them, or remove one"),
-                );
+                sink.push(found.also(first, "first here").help("merge them, or remove one"));
             }
         }
     }
@@ -182,11 +158,7 @@ impl Default for Parser {
     )]
     fn default() -> Self {
         let schema = Schema::of_site().expect("the schema that is compiled in can be read");
-        Self {
-            schema: Arc::new(schema),
-            chunks: HashMap::new(),
-            load: 0,
-        }
+        Self { schema: Arc::new(schema), chunks: HashMap::new(), load: 0 }
     }
 }
 
@@ -200,12 +172,7 @@ impl Parser {
 
     /// Reads a file; its mistakes of syntax and structure go to the sink.
     pub fn parse(&mut self, file: FileId, text: &str, sink: &mut Diagnostics) -> Document {
-        let mut document = Document {
-            file,
-            schema: Arc::clone(&self.schema),
-            chunks: Vec::new(),
-            broken: Vec::new(),
-        };
+        let mut document = Document { file, schema: Arc::clone(&self.schema), chunks: Vec::new(), broken: Vec::new() };
         if text.len() > MAX_BYTES {
             sink.push(syntax::too_big(file));
             document.broken = broken("", file, 0);
@@ -220,27 +187,13 @@ impl Parser {
             let base = found.range.start as u32;
             if let Some(issue) = &found.issue {
                 sink.push(syntax::of_issue(file, text, issue));
-                document
-                    .broken
-                    .extend(broken(&text[found.range.clone()], file, base));
+                document.broken.extend(broken(&text[found.range.clone()], file, base));
                 continue;
             }
-            let placed = Placed {
-                chunk: self.chunk(&text[found.range]),
-                base,
-                first_line: line,
-            };
-            sink.extend(
-                placed
-                    .chunk
-                    .diagnostics
-                    .iter()
-                    .map(|found| moved(found, file, base)),
-            );
+            let placed = Placed { chunk: self.chunk(&text[found.range]), base, first_line: line };
+            sink.extend(placed.chunk.diagnostics.iter().map(|found| moved(found, file, base)));
             if placed.chunk.broken {
-                document
-                    .broken
-                    .extend(broken(&placed.chunk.text, file, base));
+                document.broken.extend(broken(&placed.chunk.text, file, base));
             } else {
                 document.chunks.push(placed);
             }
@@ -255,21 +208,15 @@ impl Parser {
             return Arc::clone(chunk);
         }
         let chunk = Arc::new(read(text, &self.schema));
-        self.chunks
-            .insert(Arc::clone(&chunk.text), (Arc::clone(&chunk), load));
+        self.chunks.insert(Arc::clone(&chunk.text), (Arc::clone(&chunk), load));
         chunk
     }
 }
 
 /// Reads a chunk that is new.
 fn read(text: &str, schema: &Schema) -> Chunk {
-    let mut chunk = Chunk {
-        text: text.into(),
-        nodes: Vec::new(),
-        broken: false,
-        diagnostics: Vec::new(),
-        faults: Vec::new(),
-    };
+    let mut chunk =
+        Chunk { text: text.into(), nodes: Vec::new(), broken: false, diagnostics: Vec::new(), faults: Vec::new() };
     if let Some(found) = syntax::before_parsing(text) {
         chunk.diagnostics.push(found);
         chunk.broken = true;
@@ -278,8 +225,7 @@ fn read(text: &str, schema: &Schema) -> Chunk {
     match tree::parse(text) {
         Ok(nodes) => {
             let found = structure::check(&nodes, schema, text);
-            (chunk.nodes, chunk.diagnostics, chunk.faults) =
-                (nodes, found.diagnostics, found.faults);
+            (chunk.nodes, chunk.diagnostics, chunk.faults) = (nodes, found.diagnostics, found.faults);
         }
         Err(broken) => {
             chunk.diagnostics = syntax::of_broken(text, &broken);
@@ -291,15 +237,8 @@ fn read(text: &str, schema: &Schema) -> Chunk {
 
 /// A finding of a chunk, moved to where the chunk stands.
 fn moved(found: &Diagnostic, file: FileId, base: u32) -> Diagnostic {
-    let span = |span: &Span| Span {
-        file,
-        start: span.start + base,
-        end: span.end + base,
-    };
-    let label = |label: &Label| Label {
-        span: span(&label.span),
-        text: label.text.clone(),
-    };
+    let span = |span: &Span| Span { file, start: span.start + base, end: span.end + base };
+    let label = |label: &Label| Label { span: span(&label.span), text: label.text.clone() };
     let mut moved = found.clone();
     moved.primary = label(&found.primary);
     moved.related = found.related.iter().map(label).collect();
@@ -316,40 +255,23 @@ fn broken(text: &str, file: FileId, base: u32) -> Vec<Broken> {
     let mut found = Vec::new();
     for line in text.split_inclusive('\n') {
         let mut words = Lexer::new(line, 0).filter(|token| token.is_solid());
-        let name = words
-            .next()
-            .filter(|token| token.start == 0 && token.kind == Kind::Word);
+        let name = words.next().filter(|token| token.start == 0 && token.kind == Kind::Word);
         if let Some(name) = name {
-            let argument = words.next().filter(|token| {
-                matches!(token.kind, Kind::Word | Kind::Quoted) && token.flaw.is_none()
-            });
+            let argument =
+                words.next().filter(|token| matches!(token.kind, Kind::Word | Kind::Quoted) && token.flaw.is_none());
             let argument = argument.map(|token| &line[token.range()]);
             let start = base + (offset + name.start) as u32;
             found.push(Broken {
                 name: Some(line[name.range()].to_owned()),
-                argument: argument
-                    .and_then(|text| super::literal::decode(text).ok())
-                    .map(|decoded| decoded.value),
-                span: Span {
-                    file,
-                    start,
-                    end: start + (name.end - name.start) as u32,
-                },
+                argument: argument.and_then(|text| super::literal::decode(text).ok()).map(|decoded| decoded.value),
+                span: Span { file, start, end: start + (name.end - name.start) as u32 },
             });
         }
         offset += line.len();
     }
     if found.is_empty() {
-        let span = Span {
-            file,
-            start: base,
-            end: base,
-        };
-        found.push(Broken {
-            name: None,
-            argument: None,
-            span,
-        });
+        let span = Span { file, start: base, end: base };
+        found.push(Broken { name: None, argument: None, span });
     }
     found
 }

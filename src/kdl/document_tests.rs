@@ -16,11 +16,7 @@ impl Outside for World {
         }
     }
     fn file(&self, _: FileId, path: &str) -> Result<String, String> {
-        if path == "there" {
-            Ok("5s".to_owned())
-        } else {
-            Err(format!("there is no file `{path}`"))
-        }
+        if path == "there" { Ok("5s".to_owned()) } else { Err(format!("there is no file `{path}`")) }
     }
     fn secret(&self, name: &str) -> Option<String> {
         (name == "key").then(|| "hush".to_owned())
@@ -62,35 +58,17 @@ fn settings_are_read_in_either_form() {
     let text = "server { workers 3; timeout \"5s\"; compress; trusted-proxies \"::1\" \"::2\"; }\n\
                 environment a max-runspaces=4 queue=7 {\n  memory \"1MiB\"\n  variables a b\n}";
     let told = read_with(text, |readers| {
-        let [server, environment] = readers.as_slice() else {
-            panic!("two nodes")
-        };
+        let [server, environment] = readers.as_slice() else { panic!("two nodes") };
         assert_eq!(server.get::<usize>("workers").map(|at| at.it), Some(3));
         let five = std::time::Duration::from_secs(5);
-        assert_eq!(
-            server
-                .get("timeout")
-                .map(|at: crate::kdl::scalar::At<Duration>| at.it.0),
-            Some(five)
-        );
+        assert_eq!(server.get("timeout").map(|at: crate::kdl::scalar::At<Duration>| at.it.0), Some(five));
         assert_eq!(server.switch("compress").map(|at| at.it), Some(true));
         assert_eq!(server.get::<Size>("max-body"), None);
         assert_eq!(server.list::<String>("trusted-proxies").len(), 2);
-        assert_eq!(
-            environment.arg::<String>(0).map(|at| at.it).as_deref(),
-            Some("a")
-        );
-        assert_eq!(
-            environment.get::<u32>("max-runspaces").map(|at| at.it),
-            Some(4)
-        );
-        assert_eq!(
-            environment.get::<Size>("memory").map(|at| at.it),
-            Some(Size(1 << 20))
-        );
-        let queue = environment
-            .child("queue")
-            .expect("a property stands for a child");
+        assert_eq!(environment.arg::<String>(0).map(|at| at.it).as_deref(), Some("a"));
+        assert_eq!(environment.get::<u32>("max-runspaces").map(|at| at.it), Some(4));
+        assert_eq!(environment.get::<Size>("memory").map(|at| at.it), Some(Size(1 << 20)));
+        let queue = environment.child("queue").expect("a property stands for a child");
         assert_eq!(queue.arg::<usize>(0).map(|at| at.it), Some(7));
         assert_eq!(queue.get::<Duration>("wait"), None);
         assert!(environment.is_complete() && server.is_complete());
@@ -106,36 +84,15 @@ fn values_from_outside_become_what_their_place_needs() {
                 \x20 f (env)GONE optional=#true\n}\nserver { workers (env)WORDS; }";
     let told = read_with(text, |readers| {
         assert_eq!(readers[0].get::<usize>("workers").map(|at| at.it), Some(3));
-        assert_eq!(
-            readers[0]
-                .get::<Duration>("timeout")
-                .map(|at| at.it.0.as_secs()),
-            Some(5)
-        );
-        assert_eq!(
-            readers[0]
-                .get::<Duration>("keep-alive")
-                .map(|at| at.it.0.as_secs()),
-            Some(7)
-        );
-        let values: Vec<Option<Plain>> = readers[1]
-            .children()
-            .iter()
-            .map(|child| child.plain(0).map(|at| at.it))
-            .collect();
+        assert_eq!(readers[0].get::<Duration>("timeout").map(|at| at.it.0.as_secs()), Some(5));
+        assert_eq!(readers[0].get::<Duration>("keep-alive").map(|at| at.it.0.as_secs()), Some(7));
+        let values: Vec<Option<Plain>> =
+            readers[1].children().iter().map(|child| child.plain(0).map(|at| at.it)).collect();
         let text = |text: &str| Some(Plain::Text(text.to_owned()));
-        assert_eq!(
-            values,
-            [text("some words"), None, text("hush"), None, None, None]
-        );
+        assert_eq!(values, [text("some words"), None, text("hush"), None, None, None]);
         assert_eq!(readers[2].get::<usize>("workers"), None);
     });
-    let expected = [
-        "8:10 value::unset",
-        "10:13 name::unknown",
-        "11:13 value::unset",
-        "14:23 value::format",
-    ];
+    let expected = ["8:10 value::unset", "10:13 name::unknown", "11:13 value::unset", "14:23 value::format"];
     assert_eq!(told, expected);
 }
 
@@ -160,23 +117,11 @@ fn one_mistake_is_told_once() {
         ("server { workers 0; }", vec!["1:18 value::range"]),
         ("server { wrokers 4; }", vec!["1:10 node::unknown"]),
         ("sever { wrokers 4; }", vec!["1:1 node::unknown"]),
-        (
-            "server { endpoint GET \"/\"; }",
-            vec!["1:10 node::misplaced"],
-        ),
+        ("server { endpoint GET \"/\"; }", vec!["1:10 node::misplaced"]),
         ("environment a max-runspace=4", vec!["1:15 prop::unknown"]),
-        (
-            "environment a timeout=\"1s\" { timeout \"2s\"; }",
-            vec!["1:30 setting::twice"],
-        ),
-        (
-            "environment a timeout=\"1s\" timeout=\"2s\"",
-            vec!["1:28 prop::duplicate"],
-        ),
-        (
-            "environment a { timeout \"1s\"; timeout \"2s\"; }",
-            vec!["1:31 node::duplicate"],
-        ),
+        ("environment a timeout=\"1s\" { timeout \"2s\"; }", vec!["1:30 setting::twice"]),
+        ("environment a timeout=\"1s\" timeout=\"2s\"", vec!["1:28 prop::duplicate"]),
+        ("environment a { timeout \"1s\"; timeout \"2s\"; }", vec!["1:31 node::duplicate"]),
         ("environment", vec!["1:1 value::missing"]),
         ("endpoint \"/\"", vec!["1:1 value::missing"]),
         ("site a b", vec!["1:8 value::unexpected"]),
@@ -188,29 +133,14 @@ fn one_mistake_is_told_once() {
         ("static \"/a\" dri=x", vec!["1:13 prop::unknown"]),
         ("endpoint GET, POST \"/\"", vec!["1:13 value::comma"]),
         ("environment a kind=externl", vec!["1:20 value::enum"]),
-        (
-            "environment a { kind external; workers 2; command x; }",
-            vec!["1:22 node::not-yet"],
-        ),
-        (
-            "environment a { workers 2; user x; }",
-            vec!["1:17 node::not-yet", "1:28 node::not-yet"],
-        ),
+        ("environment a { kind external; workers 2; command x; }", vec!["1:22 node::not-yet"]),
+        ("environment a { workers 2; user x; }", vec!["1:17 node::not-yet", "1:28 node::not-yet"]),
         ("auth { nonsense; }", vec!["1:1 node::not-yet"]),
         ("endpoint GET \"/\" auth=app", vec!["1:18 node::not-yet"]),
-        (
-            "logging { target file \"a\" level=nonsense; }",
-            vec!["1:18 node::not-yet"],
-        ),
-        (
-            "persistence sqlite \"a\" { pool 3; }",
-            vec!["1:13 node::not-yet"],
-        ),
+        ("logging { target file \"a\" level=nonsense; }", vec!["1:18 node::not-yet"]),
+        ("persistence sqlite \"a\" { pool 3; }", vec!["1:13 node::not-yet"]),
         ("server { workers 1 { a; }; }", vec!["1:22 node::no-block"]),
-        (
-            "server { timeout (duration)\"5s\"; }",
-            vec!["1:19 value::annotation"],
-        ),
+        ("server { timeout (duration)\"5s\"; }", vec!["1:19 value::annotation"]),
         ("(x)site a", vec!["1:2 value::annotation"]),
         ("variables { \"a b\" 1; }", vec!["1:15 value::format"]),
         ("variables { a 1; a 2; }", vec!["1:18 node::duplicate"]),
@@ -236,17 +166,9 @@ fn a_broken_node_hides_no_other() {
     let names: Vec<_> = document
         .broken()
         .iter()
-        .map(|broken| {
-            (
-                broken.name.as_deref().unwrap_or(""),
-                broken.argument.as_deref(),
-            )
-        })
+        .map(|broken| (broken.name.as_deref().unwrap_or(""), broken.argument.as_deref()))
         .collect();
-    assert_eq!(
-        names,
-        [("server", None), ("site", None), ("environment", Some("a"))]
-    );
+    assert_eq!(names, [("server", None), ("site", None), ("environment", Some("a"))]);
 }
 
 #[test]
@@ -273,10 +195,7 @@ fn what_stands_once_stands_once_in_all_files() {
     let one = parser.parse(FileId(0), "site a\nvariables { }", &mut found);
     let two = parser.parse(FileId(1), "variables { }\nsite b", &mut found);
     report_duplicates(&[one, two], &mut found);
-    let told: Vec<_> = found
-        .iter()
-        .map(|found| (found.code.id, found.primary.span.file))
-        .collect();
+    let told: Vec<_> = found.iter().map(|found| (found.code.id, found.primary.span.file)).collect();
     assert_eq!(told, [("node::duplicate", FileId(1))]);
 }
 

@@ -50,18 +50,12 @@ pub const FORMATS: &[(&str, Format)] = &[
 impl Format {
     /// The format of this name.
     pub fn named(name: &str) -> Option<Self> {
-        FORMATS
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, format)| *format)
+        FORMATS.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
     }
 
     /// Its name in the schema.
     pub fn name(self) -> &'static str {
-        FORMATS
-            .iter()
-            .find(|(_, format)| *format == self)
-            .map_or("", |(name, _)| name)
+        FORMATS.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
     }
 
     /// Checks a value, as far as that is possible without knowing the node.
@@ -75,9 +69,7 @@ impl Format {
             Format::Name => name(value),
             Format::HeaderName => header_name(value),
             Format::Path | Format::Glob | Format::Script => path(value),
-            Format::Lua | Format::Route | Format::Address | Format::Network | Format::Regex => {
-                Ok(())
-            }
+            Format::Lua | Format::Route | Format::Address | Format::Network | Format::Regex => Ok(()),
         }
     }
 }
@@ -90,35 +82,17 @@ fn text(value: &Plain) -> &str {
 }
 
 fn bad(message: &str, label: &str, help: &str, part: Option<std::ops::Range<usize>>) -> Bad {
-    Bad {
-        message: message.to_owned(),
-        label: label.to_owned(),
-        help: Some(help.to_owned()),
-        part,
-    }
+    Bad { message: message.to_owned(), label: label.to_owned(), help: Some(help.to_owned()), part }
 }
 
 fn name(value: &Plain) -> Result<(), Bad> {
     let text = text(value);
     let help = "a name begins with a letter and goes on with letters, digits, `-` or `_`";
     if !text.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        return Err(bad(
-            "this is not a name",
-            "it does not begin with a letter",
-            help,
-            None,
-        ));
+        return Err(bad("this is not a name", "it does not begin with a letter", help, None));
     }
-    match text
-        .char_indices()
-        .find(|(_, c)| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_')))
-    {
-        Some((at, c)) => Err(bad(
-            "this is not a name",
-            "not in a name",
-            help,
-            Some(at..at + c.len_utf8()),
-        )),
+    match text.char_indices().find(|(_, c)| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))) {
+        Some((at, c)) => Err(bad("this is not a name", "not in a name", help, Some(at..at + c.len_utf8()))),
         None => Ok(()),
     }
 }
@@ -128,15 +102,10 @@ fn header_name(value: &Plain) -> Result<(), Bad> {
     let help = "a header's name is made of letters, digits and `-`";
     let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     match text.char_indices().find(|(_, c)| !token(*c)) {
-        Some((at, c)) => Err(bad(
-            "this is not the name of a header",
-            "not in a header's name",
-            help,
-            Some(at..at + c.len_utf8()),
-        )),
-        None if text.is_empty() => {
-            Err(bad("this is not the name of a header", "empty", help, None))
+        Some((at, c)) => {
+            Err(bad("this is not the name of a header", "not in a header's name", help, Some(at..at + c.len_utf8())))
         }
+        None if text.is_empty() => Err(bad("this is not the name of a header", "empty", help, None)),
         None => Ok(()),
     }
 }
@@ -144,20 +113,10 @@ fn header_name(value: &Plain) -> Result<(), Bad> {
 fn path(value: &Plain) -> Result<(), Bad> {
     let text = text(value);
     if text.is_empty() {
-        return Err(bad(
-            "this path is empty",
-            "nothing here",
-            "write a path, relative to this file",
-            None,
-        ));
+        return Err(bad("this path is empty", "nothing here", "write a path, relative to this file", None));
     }
     match text.find('\0') {
-        Some(at) => Err(bad(
-            "this is not a path",
-            "a NUL byte",
-            "remove it",
-            Some(at..at + 1),
-        )),
+        Some(at) => Err(bad("this is not a path", "a NUL byte", "remove it", Some(at..at + 1))),
         None => Ok(()),
     }
 }
@@ -168,12 +127,7 @@ mod tests {
 
     #[test]
     fn names_and_header_names_point_at_the_wrong_character() {
-        let part = |format: Format, value: &str| {
-            format
-                .check(&Plain::Text(value.to_owned()))
-                .err()
-                .map(|bad| bad.part)
-        };
+        let part = |format: Format, value: &str| format.check(&Plain::Text(value.to_owned())).err().map(|bad| bad.part);
         assert_eq!(part(Format::Name, "page-size"), None);
         assert_eq!(part(Format::Name, "page size"), Some(Some(4..5)));
         assert_eq!(part(Format::Name, "9"), Some(None));

@@ -30,11 +30,7 @@ pub(super) const KEYWORDS: [&str; 6] = ["true", "false", "null", "inf", "-inf", 
 /// What the word is.
 pub(super) fn word_kind(word: &str) -> WordKind {
     if let Some(keyword) = word.strip_prefix('#') {
-        return if KEYWORDS.contains(&keyword) {
-            WordKind::Keyword
-        } else {
-            WordKind::NoKeyword
-        };
+        return if KEYWORDS.contains(&keyword) { WordKind::Keyword } else { WordKind::NoKeyword };
     }
     if KEYWORDS.contains(&word) {
         return WordKind::BareKeyword;
@@ -55,28 +51,19 @@ fn number_kind(word: &str, unsigned: &str) -> WordKind {
         _ => (unsigned, 10),
     };
     let all = |text: &str| {
-        text.starts_with(|c: char| c.is_digit(radix))
-            && text.chars().all(|c| c == '_' || c.is_digit(radix))
+        text.starts_with(|c: char| c.is_digit(radix)) && text.chars().all(|c| c == '_' || c.is_digit(radix))
     };
     if all(digits) {
         let sign = if word.starts_with('-') { "-" } else { "" };
         let plain = format!("{sign}{}", digits.replace('_', ""));
         let fits = i128::from_str_radix(&plain, radix).is_ok();
-        return if fits {
-            WordKind::Number
-        } else {
-            WordKind::TooLarge
-        };
+        return if fits { WordKind::Number } else { WordKind::TooLarge };
     }
     let (mantissa, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
     let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
     let fine = radix == 10 && all(whole) && all(fraction) && all(exponent);
-    if fine {
-        WordKind::Number
-    } else {
-        WordKind::NoNumber
-    }
+    if fine { WordKind::Number } else { WordKind::NoNumber }
 }
 
 /// What stands between two things.
@@ -123,22 +110,11 @@ struct Walk<'a> {
 /// The index of the token that cannot stand where it stands; the number of tokens when something is missing at the end.
 pub(super) fn check(text: &str, tokens: &[Token]) -> Result<(), usize> {
     let items = items(tokens)?;
-    let mut walk = Walk {
-        text,
-        tokens,
-        items,
-        next: 0,
-        blocks: Vec::new(),
-        state: State::Begin,
-    };
+    let mut walk = Walk { text, tokens, items, next: 0, blocks: Vec::new(), state: State::Begin };
     while walk.next < walk.items.len() {
         walk.step()?;
     }
-    if walk.blocks.is_empty() {
-        Ok(())
-    } else {
-        Err(tokens.len())
-    }
+    if walk.blocks.is_empty() { Ok(()) } else { Err(tokens.len()) }
 }
 
 /// The solid tokens, each with what stands before it.
@@ -150,9 +126,7 @@ fn items(tokens: &[Token]) -> Result<Vec<Item>, usize> {
         match token.kind {
             Kind::Space if gap == Gap::Nothing => gap = Gap::Space,
             Kind::Space | Kind::LineComment => {}
-            Kind::Newline if continued.take().is_some() => {
-                gap = if gap == Gap::Line { gap } else { Gap::Space }
-            }
+            Kind::Newline if continued.take().is_some() => gap = if gap == Gap::Line { gap } else { Gap::Space },
             Kind::Newline => gap = Gap::Line,
             _ if continued.is_some() => return Err(continued.unwrap_or(at)),
             Kind::Continuation => continued = Some(at),
@@ -279,11 +253,7 @@ impl Walk<'_> {
     }
 
     fn on_this_line(&self) -> Result<(), usize> {
-        if self.peek().is_some_and(|item| item.gap == Gap::Line) {
-            self.fail()
-        } else {
-            Ok(())
-        }
+        if self.peek().is_some_and(|item| item.gap == Gap::Line) { self.fail() } else { Ok(()) }
     }
 
     fn value(&mut self) -> Result<(), usize> {
@@ -291,10 +261,7 @@ impl Walk<'_> {
         let fine = match self.peek() {
             Some(item) if item.kind == Kind::Quoted => true,
             Some(item) if item.kind == Kind::Word => {
-                matches!(
-                    self.word(item),
-                    WordKind::Text | WordKind::Number | WordKind::Keyword
-                )
+                matches!(self.word(item), WordKind::Text | WordKind::Number | WordKind::Keyword)
             }
             _ => false,
         };
@@ -309,9 +276,7 @@ impl Walk<'_> {
     fn entry(&mut self) -> Result<(), usize> {
         let first = self.next;
         self.value()?;
-        let equals = self
-            .peek()
-            .is_some_and(|item| item.kind == Kind::Equals && item.gap != Gap::Line);
+        let equals = self.peek().is_some_and(|item| item.kind == Kind::Equals && item.gap != Gap::Line);
         if !equals {
             return Ok(());
         }
@@ -349,10 +314,7 @@ mod tests {
             ("127.0.0.1:80", WordKind::NoNumber),
             (".5", WordKind::NoNumber),
             ("0xZ", WordKind::NoNumber),
-            (
-                "99999999999999999999999999999999999999999",
-                WordKind::TooLarge,
-            ),
+            ("99999999999999999999999999999999999999999", WordKind::TooLarge),
             ("a5", WordKind::Text),
             ("-", WordKind::Text),
             ("#true", WordKind::Keyword),

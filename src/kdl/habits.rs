@@ -17,10 +17,7 @@ pub(super) struct Habits<'a> {
 impl<'a> Habits<'a> {
     /// Reads the tokens of a chunk.
     pub(super) fn new(chunk: &'a str) -> Self {
-        Self {
-            chunk,
-            tokens: Lexer::new(chunk, 0).collect(),
-        }
+        Self { chunk, tokens: Lexer::new(chunk, 0).collect() }
     }
 
     fn text(&self, token: &Token) -> &'a str {
@@ -29,13 +26,8 @@ impl<'a> Habits<'a> {
 
     /// Every bare keyword.
     pub(super) fn keywords(&self) -> Vec<Diagnostic> {
-        let bare =
-            |token: &&Token| token.kind == Kind::Word && KEYWORDS.contains(&self.text(token));
-        self.tokens
-            .iter()
-            .filter(bare)
-            .map(|token| self.keyword(token))
-            .collect()
+        let bare = |token: &&Token| token.kind == Kind::Word && KEYWORDS.contains(&self.text(token));
+        self.tokens.iter().filter(bare).map(|token| self.keyword(token)).collect()
     }
 
     fn keyword(&self, token: &Token) -> Diagnostic {
@@ -47,11 +39,7 @@ impl<'a> Habits<'a> {
             "a bare keyword",
             format!("write #{word}, or \"{word}\" for the text"),
         )
-        .fix(
-            format!("write #{word}"),
-            Span::new(FileId(0), token.range()),
-            format!("#{word}"),
-        )
+        .fix(format!("write #{word}"), Span::new(FileId(0), token.range()), format!("#{word}"))
     }
 
     /// The first habit that is found.
@@ -71,10 +59,7 @@ impl<'a> Habits<'a> {
     }
 
     fn solid_before(&self, index: usize) -> Option<&Token> {
-        self.tokens[..index]
-            .iter()
-            .rev()
-            .find(|token| token.is_solid())
+        self.tokens[..index].iter().rev().find(|token| token.is_solid())
     }
 
     /// Whether the token is the first of its node.
@@ -83,10 +68,9 @@ impl<'a> Habits<'a> {
         let stop = before.find(|token| token.is_solid() || token.kind == Kind::Newline);
         match stop.map(|token| token.kind) {
             None | Some(Kind::Open | Kind::Semicolon | Kind::Close | Kind::Slashdash) => true,
-            Some(Kind::Newline) => !matches!(
-                self.solid_before(index).map(|token| token.kind),
-                Some(Kind::Continuation)
-            ),
+            Some(Kind::Newline) => {
+                !matches!(self.solid_before(index).map(|token| token.kind), Some(Kind::Continuation))
+            }
             _ => false,
         }
     }
@@ -95,18 +79,13 @@ impl<'a> Habits<'a> {
     fn glued_run(&self, index: usize) -> Range<usize> {
         let ends = |c: char| c.is_whitespace() || matches!(c, ';' | '"' | '(' | ')' | '=');
         let token = self.tokens[index];
-        let start = self.chunk[..token.start].rfind(ends).map_or(0, |at| {
-            at + self.chunk[at..].chars().next().map_or(1, char::len_utf8)
-        });
-        let end = self.chunk[token.end..]
-            .find(ends)
-            .map_or(self.chunk.len(), |at| token.end + at);
+        let start = self.chunk[..token.start]
+            .rfind(ends)
+            .map_or(0, |at| at + self.chunk[at..].chars().next().map_or(1, char::len_utf8));
+        let end = self.chunk[token.end..].find(ends).map_or(self.chunk.len(), |at| token.end + at);
         let run = self.chunk[start..end].trim_end_matches('}');
         // `{id}` is part of a path, the brace of a block is not.
-        let open = run
-            .matches('{')
-            .count()
-            .saturating_sub(run.matches('}').count());
+        let open = run.matches('{').count().saturating_sub(run.matches('}').count());
         let closing = (end - start - run.len()).min(open);
         start..start + run.len() + closing
     }
@@ -143,18 +122,9 @@ impl<'a> Habits<'a> {
         let (message, help) = if self.begins_node(index) {
             ("KDL has no [sections]", "write  name { … }")
         } else {
-            (
-                "KDL has no [lists]",
-                "write the values one after the other, with spaces: tags a b c",
-            )
+            ("KDL has no [lists]", "write the values one after the other, with spaces: tags a b c")
         };
-        found(
-            &codes::SYNTAX_BRACKETS,
-            self.tokens[index].range(),
-            message,
-            "here",
-            help,
-        )
+        found(&codes::SYNTAX_BRACKETS, self.tokens[index].range(), message, "here", help)
     }
 
     fn word(&self, index: usize) -> Option<Diagnostic> {
@@ -196,21 +166,13 @@ impl<'a> Habits<'a> {
         if self.begins_node(index) {
             return Some(self.hash_comment(token));
         }
-        let likely = KEYWORDS
-            .iter()
-            .find(|keyword| keyword.eq_ignore_ascii_case(&word[1..]));
+        let likely = KEYWORDS.iter().find(|keyword| keyword.eq_ignore_ascii_case(&word[1..]));
         let help = match likely {
             Some(keyword) => format!("write #{keyword}"),
             None => format!("write \"{word}\" for the text; comments begin with //"),
         };
         let message = format!("there is no keyword `{word}`");
-        Some(found(
-            &codes::SYNTAX_KEYWORD,
-            token.range(),
-            message,
-            "not a keyword",
-            help,
-        ))
+        Some(found(&codes::SYNTAX_KEYWORD, token.range(), message, "not a keyword", help))
     }
 
     /// A word that begins like a number and is none.
@@ -228,52 +190,29 @@ impl<'a> Habits<'a> {
         };
         let message = format!("{what} needs quotes");
         let fix = format!("\"{word}\"");
-        found(
-            &codes::SYNTAX_BARE_UNIT,
-            run.clone(),
-            message,
-            "quote this",
-            format!("write {fix}"),
+        found(&codes::SYNTAX_BARE_UNIT, run.clone(), message, "quote this", format!("write {fix}")).fix(
+            "put it in quotes",
+            Span::new(FileId(0), run),
+            fix.clone(),
         )
-        .fix("put it in quotes", Span::new(FileId(0), run), fix.clone())
     }
 
     fn equals(&self, index: usize) -> Option<Diagnostic> {
         let before = self.tokens[..index].iter().rposition(Token::is_solid);
         let key = before.map(|at| self.begins_node(at));
-        let after = self.tokens[index + 1..]
-            .iter()
-            .find(|token| token.kind != Kind::Space);
+        let after = self.tokens[index + 1..].iter().find(|token| token.kind != Kind::Space);
         let at = self.tokens[index].range();
         let name_value = "write  name value  for a child, and  name=value  for a property";
         if key == Some(true) {
             let message = "a child takes its value without `=`";
-            return Some(found(
-                &codes::SYNTAX_EQUALS,
-                at,
-                message,
-                "remove this",
-                name_value,
-            ));
+            return Some(found(&codes::SYNTAX_EQUALS, at, message, "remove this", name_value));
         }
-        let ends = after.is_none_or(|token| {
-            matches!(token.kind, Kind::Newline | Kind::Semicolon | Kind::Close)
-        });
-        let no_key = key.is_none()
-            || before.is_some_and(|at| !matches!(self.tokens[at].kind, Kind::Word | Kind::Quoted));
+        let ends = after.is_none_or(|token| matches!(token.kind, Kind::Newline | Kind::Semicolon | Kind::Close));
+        let no_key =
+            key.is_none() || before.is_some_and(|at| !matches!(self.tokens[at].kind, Kind::Word | Kind::Quoted));
         if ends || no_key {
-            let message = if ends {
-                "a value is missing after this `=`"
-            } else {
-                "a name is missing before this `=`"
-            };
-            return Some(found(
-                &codes::SYNTAX_EQUALS,
-                at,
-                message,
-                "here",
-                name_value,
-            ));
+            let message = if ends { "a value is missing after this `=`" } else { "a name is missing before this `=`" };
+            return Some(found(&codes::SYNTAX_EQUALS, at, message, "here", name_value));
         }
         None
     }
@@ -309,28 +248,14 @@ impl<'a> Habits<'a> {
     }
 
     fn parenthesis(&self, index: usize) -> Option<Diagnostic> {
-        let mut after = self.tokens[index + 1..]
-            .iter()
-            .filter(|token| token.kind != Kind::Space);
-        let name = after
-            .next()
-            .is_some_and(|token| matches!(token.kind, Kind::Word | Kind::Quoted));
-        let close = after
-            .next()
-            .is_some_and(|token| token.kind == Kind::ParenClose);
-        let value = after
-            .next()
-            .is_some_and(|token| matches!(token.kind, Kind::Word | Kind::Quoted));
+        let mut after = self.tokens[index + 1..].iter().filter(|token| token.kind != Kind::Space);
+        let name = after.next().is_some_and(|token| matches!(token.kind, Kind::Word | Kind::Quoted));
+        let close = after.next().is_some_and(|token| token.kind == Kind::ParenClose);
+        let value = after.next().is_some_and(|token| matches!(token.kind, Kind::Word | Kind::Quoted));
         if name && close && value {
             return None;
         }
         let help = "an annotation stands before a value, as in (env)NAME; text with parentheses needs quotes";
-        Some(found(
-            &codes::SYNTAX_OTHER,
-            self.tokens[index].range(),
-            "this is not an annotation",
-            "here",
-            help,
-        ))
+        Some(found(&codes::SYNTAX_OTHER, self.tokens[index].range(), "this is not an annotation", "here", help))
     }
 }

@@ -18,10 +18,7 @@ fn read(parser: &mut Parser, text: &str) {
         let places = std::iter::once(&diagnostic.primary).chain(&diagnostic.related);
         for Span { start, end, .. } in places.map(|label| label.span) {
             assert!(start <= end && end as usize <= text.len(), "{diagnostic:?}");
-            assert!(
-                text.is_char_boundary(start as usize) && text.is_char_boundary(end as usize),
-                "{diagnostic:?}"
-            );
+            assert!(text.is_char_boundary(start as usize) && text.is_char_boundary(end as usize), "{diagnostic:?}");
         }
     }
 }
@@ -61,10 +58,7 @@ fn known_attacks_are_refused_or_read() {
     ];
     let mut parser = Parser::default();
     for (before, piece, times, after) in attacks {
-        read(
-            &mut parser,
-            &format!("{before}{}{after}", piece.repeat(*times)),
-        );
+        read(&mut parser, &format!("{before}{}{after}", piece.repeat(*times)));
     }
     let nested = format!("{} = = {}", "a {".repeat(30), "}".repeat(30));
     read(&mut parser, &format!("x {{ {} }}", nested.repeat(50)));
@@ -120,22 +114,13 @@ fn piece() -> impl Strategy<Value = String> {
         "default=",
         "🚀",
     ];
-    (prop::sample::select(pieces), 1_usize..40, any::<bool>()).prop_map(|(piece, times, many)| {
-        if many {
-            piece.repeat(times)
-        } else {
-            piece.to_owned()
-        }
-    })
+    (prop::sample::select(pieces), 1_usize..40, any::<bool>())
+        .prop_map(|(piece, times, many)| if many { piece.repeat(times) } else { piece.to_owned() })
 }
 
 #[test]
 fn whatever_comes_is_read_or_told() {
-    let config = ProptestConfig {
-        cases: 2_000,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    };
+    let config = ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() };
     let parser = RefCell::new(Parser::default());
     TestRunner::new(config)
         .run(&prop::collection::vec(piece(), 0..40), |pieces| {

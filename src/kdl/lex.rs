@@ -83,19 +83,12 @@ impl Token {
 
 /// Whether KDL calls the character white space.
 pub(super) fn is_blank(c: char) -> bool {
-    matches!(
-        c,
-        '\t' | ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'
-            ..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}'
-    )
+    matches!(c, '\t' | ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
 }
 
 /// Whether KDL calls the character a line break (a CR before LF is one with it).
 pub(super) fn is_newline(c: char) -> bool {
-    matches!(
-        c,
-        '\r' | '\n' | '\u{85}' | '\u{b}' | '\u{c}' | '\u{2028}' | '\u{2029}'
-    )
+    matches!(c, '\r' | '\n' | '\u{85}' | '\u{b}' | '\u{c}' | '\u{2028}' | '\u{2029}')
 }
 
 /// The length of the line break that the text begins with; 0 when there is none.
@@ -117,11 +110,7 @@ pub(super) fn is_forbidden(c: char) -> bool {
 
 /// Whether the character ends a bare word.
 fn ends_word(c: char) -> bool {
-    matches!(
-        c,
-        '{' | '}' | ';' | '"' | '\\' | '(' | ')' | '=' | '/' | '#' | '[' | ']'
-    ) || is_blank(c)
-        || is_newline(c)
+    matches!(c, '{' | '}' | ';' | '"' | '\\' | '(' | ')' | '=' | '/' | '#' | '[' | ']') || is_blank(c) || is_newline(c)
 }
 
 /// The tokens of a text, one after the other.
@@ -184,11 +173,7 @@ impl<'a> Lexer<'a> {
             return self.quoted_body(after, hashes, true);
         }
         let (end, flaw) = self.quoted_body(after, hashes, true);
-        let end = if flaw.is_some() {
-            self.run(after, |c| !is_newline(c))
-        } else {
-            end
-        };
+        let end = if flaw.is_some() { self.run(after, |c| !is_newline(c)) } else { end };
         (end, Some(Flaw::MultilineStart))
     }
 
@@ -210,14 +195,7 @@ impl<'a> Lexer<'a> {
                 _ => at += self.char_len(at),
             }
         }
-        (
-            bytes.len(),
-            Some(if lines {
-                Flaw::UnclosedLines
-            } else {
-                Flaw::UnclosedString
-            }),
-        )
+        (bytes.len(), Some(if lines { Flaw::UnclosedLines } else { Flaw::UnclosedString }))
     }
 
     fn char_len(&self, at: usize) -> usize {
@@ -237,9 +215,7 @@ impl<'a> Lexer<'a> {
         let bytes = &self.text.as_bytes()[at..];
         bytes.len() >= quotes + hashes
             && bytes[..quotes].iter().all(|byte| *byte == b'"')
-            && bytes[quotes..quotes + hashes]
-                .iter()
-                .all(|byte| *byte == b'#')
+            && bytes[quotes..quotes + hashes].iter().all(|byte| *byte == b'#')
     }
 
     fn hash(&self, start: usize) -> (Kind, usize, Option<Flaw>) {
@@ -248,11 +224,7 @@ impl<'a> Lexer<'a> {
             let (end, flaw) = self.quoted(start, after - start);
             return (Kind::Quoted, end, flaw);
         }
-        if after == start + 1
-            && self
-                .rest(after)
-                .starts_with(|c: char| c.is_ascii_alphabetic() || c == '-')
-        {
+        if after == start + 1 && self.rest(after).starts_with(|c: char| c.is_ascii_alphabetic() || c == '-') {
             return (Kind::Word, self.run(after, |c| !ends_word(c)), None);
         }
         (Kind::Bad, after, None)
@@ -302,12 +274,7 @@ impl Iterator for Lexer<'_> {
         let c = self.rest(start).chars().next()?;
         let (kind, end, flaw) = self.token(start, c);
         self.at = end;
-        Some(Token {
-            kind,
-            start,
-            end,
-            flaw,
-        })
+        Some(Token { kind, start, end, flaw })
     }
 }
 
@@ -316,10 +283,7 @@ mod tests {
     use super::*;
 
     fn kinds(text: &str) -> Vec<(Kind, &str)> {
-        Lexer::new(text, 0)
-            .filter(Token::is_solid)
-            .map(|token| (token.kind, &text[token.range()]))
-            .collect()
+        Lexer::new(text, 0).filter(Token::is_solid).map(|token| (token.kind, &text[token.range()])).collect()
     }
 
     #[test]

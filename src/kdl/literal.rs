@@ -62,11 +62,7 @@ fn shape(literal: &str) -> Shape {
     let quotes = if lines { 3 } else { 1 };
     let start = hashes + quotes + if lines { newline_len(&quoted[3..]) } else { 0 };
     let end = literal.len().saturating_sub(hashes + quotes).max(start);
-    Shape {
-        raw: hashes > 0,
-        lines,
-        body: start..end,
-    }
+    Shape { raw: hashes > 0, lines, body: start..end }
 }
 
 /// The value of one literal: quoted in any form that the lexer accepted, or a bare word.
@@ -99,18 +95,13 @@ fn units(body: &str, offset: usize, raw: bool) -> Result<Units, Fault> {
     while let Some(c) = body[at..].chars().next() {
         let rest = &body[at..];
         if c == '\\' && !raw {
-            let (unit, len) =
-                escape(rest).map_err(|len| Fault::Escape(offset + at..offset + at + len))?;
+            let (unit, len) = escape(rest).map_err(|len| Fault::Escape(offset + at..offset + at + len))?;
             units.extend(unit.map(|unit| (unit, offset + at)));
             at += len;
             continue;
         }
         let newline = newline_len(rest);
-        let unit = if newline > 0 {
-            Unit::Newline(newline)
-        } else {
-            Unit::Char(c)
-        };
+        let unit = if newline > 0 { Unit::Newline(newline) } else { Unit::Char(c) };
         units.push((unit, offset + at));
         at += newline.max(c.len_utf8());
     }
@@ -121,9 +112,7 @@ fn units(body: &str, offset: usize, raw: bool) -> Result<Units, Fault> {
 fn escape(rest: &str) -> Result<(Option<Unit>, usize), usize> {
     let after = rest[1..].chars().next().ok_or(1_usize)?;
     if is_blank(after) || is_newline(after) {
-        let blank = rest[1..]
-            .find(|c| !is_blank(c) && !is_newline(c))
-            .unwrap_or(rest.len() - 1);
+        let blank = rest[1..].find(|c| !is_blank(c) && !is_newline(c)).unwrap_or(rest.len() - 1);
         return Ok((None, 1 + blank));
     }
     let c = match after {
@@ -145,14 +134,9 @@ fn unicode(rest: &str) -> Result<(char, usize), usize> {
         return Err(2);
     };
     let digits = &rest[3..close];
-    let valid =
-        (1..=6).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let code = valid
-        .then(|| u32::from_str_radix(digits, 16).ok())
-        .flatten();
-    code.and_then(char::from_u32)
-        .map(|c| (c, close + 1))
-        .ok_or(close + 1)
+    let valid = (1..=6).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let code = valid.then(|| u32::from_str_radix(digits, 16).ok()).flatten();
+    code.and_then(char::from_u32).map(|c| (c, close + 1)).ok_or(close + 1)
 }
 
 impl Literal {
@@ -160,24 +144,14 @@ impl Literal {
         self.value.push_str(text);
         if !text.is_empty() {
             let len = text.len() as u32;
-            self.pieces.push(Piece {
-                value: 0,
-                file: from as u32,
-                value_len: len,
-                file_len: len,
-            });
+            self.pieces.push(Piece { value: 0, file: from as u32, value_len: len, file_len: len });
         }
     }
 
     fn push(&mut self, c: char, from: usize, file_len: usize) {
         let (value, value_len) = (self.value.len() as u32, c.len_utf8() as u32);
         self.value.push(c);
-        let piece = Piece {
-            value,
-            file: from as u32,
-            value_len,
-            file_len: file_len as u32,
-        };
+        let piece = Piece { value, file: from as u32, value_len, file_len: file_len as u32 };
         if let Some(last) = self.pieces.last_mut()
             && piece.value_len == piece.file_len
             && c != '\n'
@@ -203,15 +177,11 @@ impl Literal {
 
     /// Takes the closing line's white space off every line.
     fn lines(&mut self, units: &Units, quotes: Range<usize>) -> Result<(), Fault> {
-        let lines: Vec<&[(Unit, usize)]> = units
-            .split_inclusive(|(unit, _)| matches!(unit, Unit::Newline(_)))
-            .collect();
+        let lines: Vec<&[(Unit, usize)]> =
+            units.split_inclusive(|(unit, _)| matches!(unit, Unit::Newline(_))).collect();
         let ends_open = !matches!(units.last(), None | Some((Unit::Newline(_), _)));
-        let (prefix, lines): (&[(Unit, usize)], _) = if ends_open {
-            (lines[lines.len() - 1], &lines[..lines.len() - 1])
-        } else {
-            (&[], &lines[..])
-        };
+        let (prefix, lines): (&[(Unit, usize)], _) =
+            if ends_open { (lines[lines.len() - 1], &lines[..lines.len() - 1]) } else { (&[], &lines[..]) };
         if !prefix.iter().all(|(unit, _)| unit.is_blank()) {
             return Err(Fault::End(quotes));
         }
@@ -244,15 +214,9 @@ fn dedent(line: &[(Unit, usize)], prefix: &[(Unit, usize)], quotes: usize) -> Re
         return Ok(prefix.len());
     }
     let start = line[0].1;
-    let end = line
-        .iter()
-        .find(|(unit, _)| !unit.is_blank())
-        .map_or(start, |(_, from)| *from);
+    let end = line.iter().find(|(unit, _)| !unit.is_blank()).map_or(start, |(_, from)| *from);
     let closing = prefix.first().map_or(quotes, |(_, from)| *from);
-    Err(Fault::Dedent {
-        line: start..end,
-        closing: closing..quotes,
-    })
+    Err(Fault::Dedent { line: start..end, closing: closing..quotes })
 }
 
 #[cfg(test)]
@@ -290,13 +254,7 @@ mod tests {
     fn faults_have_their_exact_place() {
         assert_eq!(decode("\"ab\\d\""), Err(Fault::Escape(3..5)));
         assert_eq!(decode("\"\\u{110000}\""), Err(Fault::Escape(1..11)));
-        assert_eq!(
-            decode("\"\"\"\n  a\n b\n  \"\"\""),
-            Err(Fault::Dedent {
-                line: 8..9,
-                closing: 11..13
-            })
-        );
+        assert_eq!(decode("\"\"\"\n  a\n b\n  \"\"\""), Err(Fault::Dedent { line: 8..9, closing: 11..13 }));
         assert_eq!(decode("\"\"\"\n  a\n  b\"\"\""), Err(Fault::End(11..14)));
     }
 

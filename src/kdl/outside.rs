@@ -18,11 +18,9 @@ impl<'a> Reader<'a> {
             return None;
         };
         let text = match &*note.text {
-            "env" => self
-                .context
-                .outside
-                .env(name)
-                .ok_or_else(|| format!("the environment variable `{name}` is not set")),
+            "env" => {
+                self.context.outside.env(name).ok_or_else(|| format!("the environment variable `{name}` is not set"))
+            }
             "file" => self.context.outside.file(self.document.file(), name),
             "secret" => return self.secret(name, note, found),
             _ => return None,
@@ -46,18 +44,9 @@ impl<'a> Reader<'a> {
         }
         if self.context.outside.secrets_complete() {
             let message = format!("there is no secret named `{name}`");
-            let diagnostic = Diagnostic::new(
-                &codes::NAME_UNKNOWN,
-                message,
-                self.at(found.entry.at),
-                "not declared",
-            );
+            let diagnostic = Diagnostic::new(&codes::NAME_UNKNOWN, message, self.at(found.entry.at), "not declared");
             let help = suggest::help(name, names.iter().map(String::as_str));
-            self.report(
-                diagnostic.help(
-                    help.unwrap_or_else(|| format!("declare it: secrets {{ {name} (env)… }}")),
-                ),
-            );
+            self.report(diagnostic.help(help.unwrap_or_else(|| format!("declare it: secrets {{ {name} (env)… }}"))));
         }
         None
     }
@@ -71,19 +60,12 @@ impl<'a> Reader<'a> {
         if beside("optional").is_some_and(|entry| entry.value == Plain::Boolean(true)) {
             return None;
         }
-        let diagnostic = Diagnostic::new(
-            &codes::VALUE_UNSET,
-            why,
-            self.at(found.entry.at),
-            "needed here",
-        );
-        self.report(
-            diagnostic.help(match found.entry.note.as_ref().map(|note| &*note.text) {
-                Some("env") => "set it, or write default=\"…\" beside it",
-                Some("file") => "make the file, or write default=\"…\" beside it",
-                _ => "give it a value",
-            }),
-        );
+        let diagnostic = Diagnostic::new(&codes::VALUE_UNSET, why, self.at(found.entry.at), "needed here");
+        self.report(diagnostic.help(match found.entry.note.as_ref().map(|note| &*note.text) {
+            Some("env") => "set it, or write default=\"…\" beside it",
+            Some("file") => "make the file, or write default=\"…\" beside it",
+            _ => "give it a value",
+        }));
         None
     }
 
@@ -112,15 +94,7 @@ impl<'a> Reader<'a> {
             _ => "the secret",
         };
         let message = format!("{source} `{name}` does not hold what is needed here");
-        let found = Diagnostic::new(
-            &codes::VALUE_FORMAT,
-            message,
-            self.at(entry.at),
-            "its value is wrong",
-        );
-        self.report(with_help(
-            found,
-            spec.map(|spec| format!("it must be {}", values::wanted(spec))),
-        ));
+        let found = Diagnostic::new(&codes::VALUE_FORMAT, message, self.at(entry.at), "its value is wrong");
+        self.report(with_help(found, spec.map(|spec| format!("it must be {}", values::wanted(spec)))));
     }
 }

@@ -83,10 +83,7 @@ pub struct Context<'a> {
 impl<'a> Context<'a> {
     /// A context without findings.
     pub fn new(outside: &'a dyn Outside) -> Self {
-        Self {
-            outside,
-            sink: RefCell::default(),
-        }
+        Self { outside, sink: RefCell::default() }
     }
 
     /// Adds a finding.
@@ -125,20 +122,9 @@ pub(super) struct Found<'a> {
 
 impl<'a> Reader<'a> {
     /// The reader of a top-level node.
-    pub(super) fn top(
-        context: &'a Context<'a>,
-        document: &'a Document,
-        placed: &'a Placed,
-        node: &'a Node,
-    ) -> Self {
+    pub(super) fn top(context: &'a Context<'a>, document: &'a Document, placed: &'a Placed, node: &'a Node) -> Self {
         let spec = document.schema().top().get(&node.name.text);
-        Self {
-            context,
-            document,
-            placed,
-            spec,
-            view: View::Node(node),
-        }
+        Self { context, document, placed, spec, view: View::Node(node) }
     }
 
     fn word(&self) -> &'a Word {
@@ -175,10 +161,7 @@ impl<'a> Reader<'a> {
     pub fn is_complete(&self) -> bool {
         let extent = match self.view {
             View::Node(node) => node.extent,
-            View::Property(key, entry) => tree::At {
-                start: key.at.start,
-                end: entry.at.end,
-            },
+            View::Property(key, entry) => tree::At { start: key.at.start, end: entry.at.end },
         };
         !self.placed.chunk.is_faulty(extent)
     }
@@ -196,15 +179,8 @@ impl<'a> Reader<'a> {
 
     fn argument(&self, n: usize) -> Option<Found<'a>> {
         let entry = self.arguments().get(n).copied()?;
-        let spec = self
-            .spec
-            .and_then(|spec| spec.values.as_ref())
-            .map(|values| values.at(n));
-        Some(Found {
-            entry,
-            spec,
-            node: self.node(),
-        })
+        let spec = self.spec.and_then(|spec| spec.values.as_ref()).map(|values| values.at(n));
+        Some(Found { entry, spec, node: self.node() })
     }
 
     /// Argument number `n`.
@@ -215,9 +191,7 @@ impl<'a> Reader<'a> {
     /// All arguments; none when one of them was reported, for their positions would no longer be those of the file.
     pub fn args<T: Scalar>(&self) -> Vec<At<T>> {
         let read: Vec<Option<At<T>>> = (0..self.arguments().len()).map(|n| self.arg(n)).collect();
-        read.into_iter()
-            .collect::<Option<Vec<At<T>>>>()
-            .unwrap_or_default()
+        read.into_iter().collect::<Option<Vec<At<T>>>>().unwrap_or_default()
     }
 
     /// A scalar setting, written as property or as child with one value.
@@ -234,10 +208,7 @@ impl<'a> Reader<'a> {
         if !self.spec.is_some_and(NodeSpec::is_switch) {
             return None;
         }
-        T::read(&Plain::Boolean(true)).ok().map(|it| At {
-            it,
-            span: self.span(),
-        })
+        T::read(&Plain::Boolean(true)).ok().map(|it| At { it, span: self.span() })
     }
 
     /// All values of every child of this name (`modules "a" "b"`), or the one property.
@@ -252,52 +223,29 @@ impl<'a> Reader<'a> {
 
     /// The setting of this name, written either way.
     fn setting(&self, key: &str) -> Option<Reader<'a>> {
-        debug_assert!(
-            self.knows(key),
-            "the schema has no `{key}` in `{}`",
-            self.name()
-        );
+        debug_assert!(self.knows(key), "the schema has no `{key}` in `{}`", self.name());
         self.property(key).or_else(|| self.nodes(key).next())
     }
 
     fn knows(&self, key: &str) -> bool {
-        self.spec
-            .is_none_or(|spec| self.document.schema().setting(spec, key).is_some())
+        self.spec.is_none_or(|spec| self.document.schema().setting(spec, key).is_some())
     }
 
     fn property(&self, key: &str) -> Option<Reader<'a>> {
-        let (word, entry) = self
-            .node()?
-            .properties()
-            .find(|(word, _)| &*word.text == key)?;
-        let spec = self
-            .spec
-            .and_then(|spec| self.document.schema().setting(spec, key));
+        let (word, entry) = self.node()?.properties().find(|(word, _)| &*word.text == key)?;
+        let spec = self.spec.and_then(|spec| self.document.schema().setting(spec, key));
         spec.filter(|spec| spec.is_scalar())?;
-        Some(Self {
-            spec,
-            view: View::Property(word, entry),
-            ..*self
-        })
+        Some(Self { spec, view: View::Property(word, entry), ..*self })
     }
 
     fn nodes<'k>(&self, key: &'k str) -> impl Iterator<Item = Reader<'a>> + use<'a, 'k> {
         let (parent, nodes) = (*self, self.node().map_or(&[][..], Node::nodes));
-        nodes
-            .iter()
-            .filter(move |node| &*node.name.text == key)
-            .map(move |node| parent.inner(node))
+        nodes.iter().filter(move |node| &*node.name.text == key).map(move |node| parent.inner(node))
     }
 
     fn inner(&self, node: &'a Node) -> Reader<'a> {
-        let spec = self
-            .spec
-            .and_then(|spec| self.document.schema().setting(spec, &node.name.text));
-        Self {
-            spec,
-            view: View::Node(node),
-            ..*self
-        }
+        let spec = self.spec.and_then(|spec| self.document.schema().setting(spec, &node.name.text));
+        Self { spec, view: View::Node(node), ..*self }
     }
 
     /// The first child node of this name; a property that stands for it too.
@@ -307,19 +255,12 @@ impl<'a> Reader<'a> {
 
     /// The child nodes of this name; a property that stands for one too.
     pub fn each(&self, key: &str) -> Vec<Reader<'a>> {
-        self.property(key)
-            .into_iter()
-            .chain(self.nodes(key))
-            .collect()
+        self.property(key).into_iter().chain(self.nodes(key)).collect()
     }
 
     /// All child nodes, for nodes whose children have free names (`variables`, `secrets`, `headers`).
     pub fn children(&self) -> Vec<Reader<'a>> {
-        self.node()
-            .map_or(&[][..], Node::nodes)
-            .iter()
-            .map(|node| self.inner(node))
-            .collect()
+        self.node().map_or(&[][..], Node::nodes).iter().map(|node| self.inner(node)).collect()
     }
 
     /// A text setting with its map, for `lua`.
@@ -329,33 +270,16 @@ impl<'a> Reader<'a> {
         let at = found.entry.at;
         if found.entry.note.is_some() {
             let At { it, span } = setting.read::<String>(found)?;
-            return Some(Text {
-                value: it,
-                span,
-                lines: Vec::new(),
-                map: Vec::new(),
-            });
+            return Some(Text { value: it, span, lines: Vec::new(), map: Vec::new() });
         }
         if self.placed.chunk.is_faulty(at) || !matches!(found.entry.value, Plain::Text(_)) {
             return None;
         }
         let decoded = literal::decode(&self.placed.chunk.text[at.range()]).ok()?;
         let base = self.placed.base + at.start;
-        let map: Vec<Piece> = decoded
-            .pieces
-            .iter()
-            .map(|piece| Piece {
-                file: piece.file + base,
-                ..*piece
-            })
-            .collect();
+        let map: Vec<Piece> = decoded.pieces.iter().map(|piece| Piece { file: piece.file + base, ..*piece }).collect();
         let lines = self.placed.lines(&decoded, at);
-        Some(Text {
-            value: decoded.value,
-            span: self.at(at),
-            lines,
-            map,
-        })
+        Some(Text { value: decoded.value, span: self.at(at), lines, map })
     }
 
     /// Argument `n` when it is text in the file, even if it was reported: a name that is not right is declared still.
@@ -385,10 +309,8 @@ impl<'a> Reader<'a> {
         });
         match entry {
             Some(entry) => self.not_in_format(entry, bad),
-            None => self.report(with_help(
-                Diagnostic::new(&codes::VALUE_FORMAT, bad.message, value.span, bad.label),
-                bad.help,
-            )),
+            None => self
+                .report(with_help(Diagnostic::new(&codes::VALUE_FORMAT, bad.message, value.span, bad.label), bad.help)),
         }
     }
 
@@ -398,10 +320,7 @@ impl<'a> Reader<'a> {
         }
         let range = values::place(&self.placed.chunk.text, entry.at.range(), bad.part);
         let span = self.at(range.into());
-        self.report(with_help(
-            Diagnostic::new(&codes::VALUE_FORMAT, bad.message, span, bad.label),
-            bad.help,
-        ));
+        self.report(with_help(Diagnostic::new(&codes::VALUE_FORMAT, bad.message, span, bad.label), bad.help));
     }
 
     fn read<T: Scalar>(&self, found: Found<'a>) -> Option<At<T>> {
@@ -441,13 +360,7 @@ fn entry_at(node: &Node, start: u32) -> Option<&Entry> {
 /// that of the last byte inside, so a label never runs into the next line's indentation.
 pub fn range_of(pieces: &[Piece], value: Range<usize>, base: u32) -> Range<usize> {
     let place = |at: u32, end: bool| {
-        let after = pieces.partition_point(|piece| {
-            if end {
-                piece.value < at
-            } else {
-                piece.value <= at
-            }
-        });
+        let after = pieces.partition_point(|piece| if end { piece.value < at } else { piece.value <= at });
         let Some(piece) = after.checked_sub(1).map(|index| pieces[index]) else {
             return pieces.first().map_or(0, |piece| piece.file);
         };
@@ -459,10 +372,6 @@ pub fn range_of(pieces: &[Piece], value: Range<usize>, base: u32) -> Range<usize
         }
     };
     let start = place(value.start as u32, false);
-    let end = if value.end > value.start {
-        place(value.end as u32, true)
-    } else {
-        start
-    };
+    let end = if value.end > value.start { place(value.end as u32, true) } else { start };
     (base + start) as usize..(base + end.max(start)) as usize
 }

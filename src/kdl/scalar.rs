@@ -82,12 +82,7 @@ impl Bad {
     }
 
     fn part(message: String, label: &str, help: &str, part: Range<usize>) -> Self {
-        Self {
-            message,
-            label: label.to_owned(),
-            help: Some(help.to_owned()),
-            part: Some(part),
-        }
+        Self { message, label: label.to_owned(), help: Some(help.to_owned()), part: Some(part) }
     }
 }
 
@@ -114,10 +109,7 @@ impl Scalar for String {
     fn read(value: &Plain) -> Result<Self, Bad> {
         match value {
             Plain::Text(text) => Ok(text.clone()),
-            other => Err(Bad {
-                help: Some("put it in quotes".to_owned()),
-                ..Bad::kind("text", other)
-            }),
+            other => Err(Bad { help: Some("put it in quotes".to_owned()), ..Bad::kind("text", other) }),
         }
     }
 }
@@ -126,10 +118,7 @@ impl Scalar for bool {
     fn read(value: &Plain) -> Result<Self, Bad> {
         match value {
             Plain::Boolean(truth) => Ok(*truth),
-            other => Err(Bad {
-                help: Some("write #true or #false".to_owned()),
-                ..Bad::kind("#true or #false", other)
-            }),
+            other => Err(Bad { help: Some("write #true or #false".to_owned()), ..Bad::kind("#true or #false", other) }),
         }
     }
 }
@@ -175,17 +164,12 @@ fn parts(text: &str) -> Vec<Part> {
     while at < text.len() {
         let blank = text[at..].len() - text[at..].trim_start().len();
         let number = at + blank;
-        let digits = text[number..]
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(text.len() - number);
+        let digits = text[number..].find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len() - number);
         let unit = number + digits;
         let end = text[unit..].find(|c: char| c.is_ascii_digit() || c == '.' || c == ' ');
         let end = end.map_or(text.len(), |found| unit + found);
         if number < text.len() {
-            parts.push(Part {
-                number: number..unit,
-                unit: unit..end,
-            });
+            parts.push(Part { number: number..unit, unit: unit..end });
         }
         at = end;
     }
@@ -240,10 +224,7 @@ impl Quantity {
             Plain::Integer(number) => return Err(self.bare(&number.to_string())),
             Plain::Float(number) => return Err(self.bare(&number.to_string())),
             other => {
-                return Err(Bad {
-                    help: Some(self.help.to_owned()),
-                    ..Bad::kind(self.name, other)
-                });
+                return Err(Bad { help: Some(self.help.to_owned()), ..Bad::kind(self.name, other) });
             }
         };
         let parts = parts(text);
@@ -275,31 +256,16 @@ impl Quantity {
         let (number, unit) = (&text[part.number.clone()], &text[part.unit.clone()]);
         if number.is_empty() {
             let message = format!("this is not {}", self.name);
-            return Err(Bad::part(
-                message,
-                "a number is missing here",
-                self.help,
-                part.unit.clone(),
-            ));
+            return Err(Bad::part(message, "a number is missing here", self.help, part.unit.clone()));
         }
         if unit.is_empty() {
             let help = format!("write \"{text}{}\"; {}", self.usual, self.help);
             let message = format!("{} needs a unit", self.name);
-            return Err(Bad::part(
-                message,
-                "a number without a unit",
-                &help,
-                part.number.clone(),
-            ));
+            return Err(Bad::part(message, "a number without a unit", &help, part.number.clone()));
         }
         let Some((_, worth)) = self.units.iter().find(|(known, _)| *known == unit) else {
-            let likely = self
-                .units
-                .iter()
-                .find(|(known, _)| known.eq_ignore_ascii_case(unit));
-            let help = likely.map_or(self.help.to_owned(), |(known, _)| {
-                format!("write {known}; {}", self.help)
-            });
+            let likely = self.units.iter().find(|(known, _)| known.eq_ignore_ascii_case(unit));
+            let help = likely.map_or(self.help.to_owned(), |(known, _)| format!("write {known}; {}", self.help));
             return Err(Bad::part(
                 format!("`{unit}` is not a unit of {}", self.what()),
                 "not a unit",
@@ -308,12 +274,7 @@ impl Quantity {
             ));
         };
         let number: f64 = number.parse().map_err(|_| {
-            Bad::part(
-                format!("`{number}` is not a number"),
-                "not a number",
-                self.help,
-                part.number.clone(),
-            )
+            Bad::part(format!("`{number}` is not a number"), "not a number", self.help, part.number.clone())
         })?;
         // Text without a fraction stays exact up to 2^53 units, which is beyond any duration or size in use.
         Ok((number * *worth as f64).round() as u128)
@@ -327,9 +288,7 @@ impl Quantity {
 impl Scalar for Duration {
     fn read(value: &Plain) -> Result<Self, Bad> {
         let nanos = TIME.read(value)?;
-        Ok(Self(std::time::Duration::from_nanos(
-            u64::try_from(nanos).unwrap_or(u64::MAX),
-        )))
+        Ok(Self(std::time::Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))))
     }
 }
 
@@ -369,13 +328,7 @@ mod tests {
 
     #[test]
     fn sizes_have_two_kinds_of_units() {
-        for (written, bytes) in [
-            ("64KiB", 65_536),
-            ("1MiB", 1 << 20),
-            ("2GiB", 2 << 30),
-            ("10KB", 10_000),
-            ("0B", 0),
-        ] {
+        for (written, bytes) in [("64KiB", 65_536), ("1MiB", 1 << 20), ("2GiB", 2 << 30), ("10KB", 10_000), ("0B", 0)] {
             assert_eq!(Size::read(&text(written)), Ok(Size(bytes)), "{written}");
         }
     }
@@ -390,17 +343,8 @@ mod tests {
         assert_eq!(part("5s é"), Some(3..5));
         assert_eq!(part(""), None);
         assert_eq!(part("  "), None);
-        assert_eq!(
-            Size::read(&text("64kib")).expect_err("case").part,
-            Some(2..5)
-        );
-        assert!(
-            Duration::read(&Plain::Integer(5))
-                .expect_err("bare")
-                .help
-                .expect("help")
-                .contains("\"5s\"")
-        );
+        assert_eq!(Size::read(&text("64kib")).expect_err("case").part, Some(2..5));
+        assert!(Duration::read(&Plain::Integer(5)).expect_err("bare").help.expect("help").contains("\"5s\""));
     }
 
     #[test]

@@ -102,10 +102,8 @@ impl Scan<'_> {
                 Kind::Space | Kind::LineComment => {}
                 _ => self.solid(token),
             }
-            if matches!(
-                token.flaw,
-                Some(Flaw::CommentTooDeep | Flaw::UnclosedComment | Flaw::UnclosedLines)
-            ) || matches!(self.issue, Some(Issue::TooDeep(_)))
+            if matches!(token.flaw, Some(Flaw::CommentTooDeep | Flaw::UnclosedComment | Flaw::UnclosedLines))
+                || matches!(self.issue, Some(Issue::TooDeep(_)))
             {
                 return self.give_up(token);
             }
@@ -127,10 +125,7 @@ impl Scan<'_> {
     fn close(&mut self) {
         let issue = self.issue.take();
         if let Some((start, end)) = self.open.take() {
-            self.chunks.push(Chunk {
-                range: start..end,
-                issue,
-            });
+            self.chunks.push(Chunk { range: start..end, issue });
         }
         (self.slashes, self.continued) = (0, false);
     }
@@ -175,11 +170,7 @@ impl Scan<'_> {
     fn enter(&mut self, at: usize) {
         let slashed = std::mem::take(&mut self.slashes) > 0;
         self.slashed_blocks += usize::from(slashed);
-        self.blocks.push(Block {
-            open: at,
-            slashed,
-            suspect: None,
-        });
+        self.blocks.push(Block { open: at, slashed, suspect: None });
         if self.blocks.len() > MAX_DEPTH || self.slashed_blocks > MAX_SLASHDASH_DEPTH {
             self.report(Issue::TooDeep(at));
         }
@@ -195,8 +186,7 @@ impl Scan<'_> {
 
     fn word(&mut self, token: Token) {
         (self.slashes, self.continued) = (0, false);
-        let first =
-            token.start == 0 || matches!(self.text.as_bytes()[token.start - 1], b'\n' | b'\r');
+        let first = token.start == 0 || matches!(self.text.as_bytes()[token.start - 1], b'\n' | b'\r');
         if let Some(block) = self.blocks.last_mut()
             && block.suspect.is_none()
             && first
@@ -216,11 +206,7 @@ impl Scan<'_> {
     }
 
     fn finish(&mut self) -> Option<usize> {
-        let suspected = self
-            .blocks
-            .iter()
-            .rev()
-            .find(|block| block.suspect.is_some());
+        let suspected = self.blocks.iter().rev().find(|block| block.suspect.is_some());
         let Some(block) = suspected.or(self.blocks.last()) else {
             self.close();
             return None;
@@ -237,9 +223,7 @@ impl Scan<'_> {
 
     fn issue_start(&self) -> Option<usize> {
         match self.issue.as_ref()? {
-            Issue::TooDeep(at) | Issue::StrayBrace(at) | Issue::UnclosedBlock { open: at, .. } => {
-                Some(*at)
-            }
+            Issue::TooDeep(at) | Issue::StrayBrace(at) | Issue::UnclosedBlock { open: at, .. } => Some(*at),
             Issue::Flaw(_, range) => Some(range.start),
         }
     }
@@ -257,16 +241,11 @@ impl Scan<'_> {
 
     fn next_top(&self, from: usize) -> Option<usize> {
         let text = &self.text[from..];
-        text.match_indices('\n')
-            .map(|(at, _)| from + at + 1)
-            .find(|line| {
-                let rest = &self.text[*line..];
-                let word = rest
-                    .split(|c: char| !c.is_ascii_alphanumeric() && c != '-')
-                    .next()
-                    .unwrap_or("");
-                !word.is_empty() && (self.is_top)(word)
-            })
+        text.match_indices('\n').map(|(at, _)| from + at + 1).find(|line| {
+            let rest = &self.text[*line..];
+            let word = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').next().unwrap_or("");
+            !word.is_empty() && (self.is_top)(word)
+        })
     }
 }
 
@@ -276,26 +255,14 @@ mod tests {
 
     fn scanned(text: &str) -> Vec<(&str, Option<Issue>)> {
         let top = |name: &str| matches!(name, "server" | "endpoint" | "site");
-        scan(text, &top)
-            .into_iter()
-            .map(|chunk| (&text[chunk.range], chunk.issue))
-            .collect()
+        scan(text, &top).into_iter().map(|chunk| (&text[chunk.range], chunk.issue)).collect()
     }
 
     #[test]
     fn top_level_nodes_are_chunks() {
         let text = "\u{feff}// x\nsite \"a;b\" // c\nserver { a; b {\n} }; endpoint \\ // d\n 1\n/- server {\n}\nsite";
         let chunks: Vec<&str> = scanned(text).into_iter().map(|(text, _)| text).collect();
-        assert_eq!(
-            chunks,
-            [
-                "site \"a;b\"",
-                "server { a; b {\n} }",
-                "endpoint \\ // d\n 1",
-                "/- server {\n}",
-                "site"
-            ]
-        );
+        assert_eq!(chunks, ["site \"a;b\"", "server { a; b {\n} }", "endpoint \\ // d\n 1", "/- server {\n}", "site"]);
     }
 
     #[test]
@@ -304,23 +271,14 @@ mod tests {
         let found = scanned(text);
         assert_eq!(found.len(), 3);
         assert_eq!(found[0].0, "server {\n  bind 1");
-        assert_eq!(
-            found[0].1,
-            Some(Issue::UnclosedBlock {
-                open: 7,
-                suspect: Some(19..27)
-            })
-        );
+        assert_eq!(found[0].1, Some(Issue::UnclosedBlock { open: 7, suspect: Some(19..27) }));
         assert_eq!(found[1], ("endpoint {\n  x\n}", None));
     }
 
     #[test]
     fn a_text_without_end_hides_only_its_own_node() {
         let found = scanned("server {\n  a #\"\"\"\n  x\n\nsite \"b\"\n");
-        assert!(matches!(
-            found[0].1,
-            Some(Issue::Flaw(Flaw::UnclosedLines, _))
-        ));
+        assert!(matches!(found[0].1, Some(Issue::Flaw(Flaw::UnclosedLines, _))));
         assert_eq!(found[1], ("site \"b\"", None));
     }
 

@@ -8,12 +8,7 @@ pub fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     known
         .into_iter()
         .filter(|candidate| *candidate != word)
-        .map(|candidate| {
-            (
-                strsim::damerau_levenshtein(&written, &plain(candidate)),
-                candidate,
-            )
-        })
+        .map(|candidate| (strsim::damerau_levenshtein(&written, &plain(candidate)), candidate))
         .filter(|(distance, candidate)| *distance <= limit && *distance < candidate.chars().count())
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
@@ -79,10 +74,7 @@ mod tests {
 
     #[test]
     fn few_words_are_listed() {
-        assert_eq!(
-            help("zzzz", ["a", "bcd"]).as_deref(),
-            Some("there are `a` and `bcd`")
-        );
+        assert_eq!(help("zzzz", ["a", "bcd"]).as_deref(), Some("there are `a` and `bcd`"));
         assert_eq!(help("zzzz", ["a"; 7]), None);
     }
 }

@@ -27,24 +27,13 @@ pub(super) fn found(
 /// A file beyond the limit.
 pub(super) fn too_big(file: FileId) -> Diagnostic {
     let message = format!("this file is larger than {} MiB", MAX_BYTES >> 20);
-    Diagnostic::new(
-        &codes::SYNTAX_TOO_BIG,
-        message,
-        Span {
-            file,
-            start: 0,
-            end: 0,
-        },
-        "",
-    )
-    .help("split it with `include`")
+    Diagnostic::new(&codes::SYNTAX_TOO_BIG, message, Span { file, start: 0, end: 0 }, "")
+        .help("split it with `include`")
 }
 
 /// The rest of the line from a byte on.
 fn to_line_end(text: &str, at: usize) -> Range<usize> {
-    at..text[at..]
-        .find(is_newline)
-        .map_or(text.len(), |end| at + end)
+    at..text[at..].find(is_newline).map_or(text.len(), |end| at + end)
 }
 
 /// What the scanner found in a file.
@@ -75,13 +64,8 @@ pub(super) fn of_issue(file: FileId, text: &str, issue: &Issue) -> Diagnostic {
 }
 
 fn unclosed_block(open: usize, suspect: Option<Range<usize>>) -> Diagnostic {
-    let diagnostic = found(
-        &codes::SYNTAX_UNCLOSED_BLOCK,
-        open..open + 1,
-        "this block is never closed",
-        "opened here",
-        "add a `}`",
-    );
+    let diagnostic =
+        found(&codes::SYNTAX_UNCLOSED_BLOCK, open..open + 1, "this block is never closed", "opened here", "add a `}`");
     match suspect {
         Some(word) => diagnostic.also(Span::new(FileId(0), word), "this looks like the next block"),
         None => diagnostic,
@@ -99,12 +83,7 @@ fn of_flaw(text: &str, flaw: Flaw, range: &Range<usize>) -> Diagnostic {
             "add the closing quote; a text of several lines goes between #\"\"\" and \"\"\"#",
         ),
         Flaw::UnclosedLines => {
-            let hashes = "#".repeat(
-                text[range.start..]
-                    .bytes()
-                    .take_while(|byte| *byte == b'#')
-                    .count(),
-            );
+            let hashes = "#".repeat(text[range.start..].bytes().take_while(|byte| *byte == b'#').count());
             found(
                 &codes::SYNTAX_UNCLOSED_STRING,
                 line,
@@ -128,9 +107,7 @@ fn of_flaw(text: &str, flaw: Flaw, range: &Range<usize>) -> Diagnostic {
             "comments nest 16 deep at most",
         ),
         Flaw::MultilineStart => {
-            let quotes = text[range.start..]
-                .find("\"\"\"")
-                .map_or(range.start, |at| range.start + at + 3);
+            let quotes = text[range.start..].find("\"\"\"").map_or(range.start, |at| range.start + at + 3);
             found(
                 &codes::SYNTAX_MULTILINE_START,
                 to_line_end(text, quotes),
@@ -149,32 +126,19 @@ pub(super) fn before_parsing(chunk: &str) -> Option<Diagnostic> {
 
 fn forbidden(chunk: &str) -> Option<Diagnostic> {
     let (at, c) = chunk.char_indices().find(|(_, c)| is_forbidden(*c))?;
-    let message = format!(
-        "the invisible character U+{:04X} cannot stand in KDL",
-        u32::from(c)
-    );
+    let message = format!("the invisible character U+{:04X} cannot stand in KDL", u32::from(c));
     let help = "remove it; in a quoted text it can be written \\u{…}";
-    Some(found(
-        &codes::SYNTAX_CHARACTER,
-        at..at + c.len_utf8(),
-        message,
-        "it is here",
-        help,
-    ))
+    Some(found(&codes::SYNTAX_CHARACTER, at..at + c.len_utf8(), message, "it is here", help))
 }
 
 /// A file that says it is written in KDL 1.
 fn v1_file(chunk: &str) -> Option<Diagnostic> {
-    let tokens: Vec<Token> = Lexer::new(chunk, 0)
-        .filter(Token::is_solid)
-        .take(3)
-        .collect();
+    let tokens: Vec<Token> = Lexer::new(chunk, 0).filter(Token::is_solid).take(3).collect();
     let [dash, name, version] = tokens.as_slice() else {
         return None;
     };
-    let marker = dash.kind == Kind::Slashdash
-        && &chunk[name.range()] == "kdl-version"
-        && &chunk[version.range()] == "1";
+    let marker =
+        dash.kind == Kind::Slashdash && &chunk[name.range()] == "kdl-version" && &chunk[version.range()] == "1";
     marker.then(|| {
         found(
             &codes::SYNTAX_V1_FILE,
@@ -208,30 +172,15 @@ pub(super) fn of_broken(chunk: &str, broken: &[Broken]) -> Vec<Diagnostic> {
         Broken::Grammar(at) => Some(*at),
         _ => None,
     });
-    vec![
-        first
-            .or_else(|| habits.first())
-            .unwrap_or_else(|| unreadable(chunk, stopped)),
-    ]
+    vec![first.or_else(|| habits.first()).unwrap_or_else(|| unreadable(chunk, stopped))]
 }
 
 fn unreadable(chunk: &str, stopped: Option<usize>) -> Diagnostic {
     let start = stopped.unwrap_or(0).min(chunk.len());
-    let start = (0..=start)
-        .rev()
-        .find(|at| chunk.is_char_boundary(*at))
-        .unwrap_or(0);
-    let end = Lexer::new(chunk, start)
-        .find(Token::is_solid)
-        .map_or(chunk.len(), |token| token.end);
+    let start = (0..=start).rev().find(|at| chunk.is_char_boundary(*at)).unwrap_or(0);
+    let end = Lexer::new(chunk, start).find(Token::is_solid).map_or(chunk.len(), |token| token.end);
     let help = "a node is a name, then values and name=value, then a block in { }";
-    found(
-        &codes::SYNTAX_OTHER,
-        start..end,
-        "this cannot be read",
-        "not expected here",
-        help,
-    )
+    found(&codes::SYNTAX_OTHER, start..end, "this cannot be read", "not expected here", help)
 }
 
 fn of_fault(literal: usize, fault: &Fault) -> Diagnostic {

@@ -28,10 +28,7 @@ impl At {
 
 impl From<Range<usize>> for At {
     fn from(range: Range<usize>) -> Self {
-        Self {
-            start: range.start as u32,
-            end: range.end as u32,
-        }
+        Self { start: range.start as u32, end: range.end as u32 }
     }
 }
 
@@ -73,15 +70,11 @@ impl Node {
     }
 
     pub(super) fn properties(&self) -> impl Iterator<Item = (&Word, &Entry)> {
-        self.entries
-            .iter()
-            .filter_map(|entry| Some((entry.key.as_ref()?, entry)))
+        self.entries.iter().filter_map(|entry| Some((entry.key.as_ref()?, entry)))
     }
 
     pub(super) fn property(&self, key: &str) -> Option<&Entry> {
-        self.properties()
-            .find(|(word, _)| &*word.text == key)
-            .map(|(_, entry)| entry)
+        self.properties().find(|(word, _)| &*word.text == key).map(|(_, entry)| entry)
     }
 
     pub(super) fn nodes(&self) -> &[Node] {
@@ -109,10 +102,7 @@ struct Skeleton {
 
 impl Skeleton {
     fn of(chunk: &str, tokens: &[Token]) -> Self {
-        let mut out = Self {
-            text: String::new(),
-            runs: Vec::new(),
-        };
+        let mut out = Self { text: String::new(), runs: Vec::new() };
         for token in tokens {
             out.runs.push((out.text.len(), token.start));
             match token.kind {
@@ -129,15 +119,9 @@ impl Skeleton {
 
     /// The place in the chunk of a place in the skeleton.
     fn place(&self, at: usize) -> usize {
-        let run = self
-            .runs
-            .partition_point(|(start, _)| *start <= at)
-            .saturating_sub(1);
+        let run = self.runs.partition_point(|(start, _)| *start <= at).saturating_sub(1);
         let (start, origin) = self.runs.get(run).copied().unwrap_or_default();
-        let limit = self
-            .runs
-            .get(run + 1)
-            .map_or(usize::MAX, |(_, origin)| *origin);
+        let limit = self.runs.get(run + 1).map_or(usize::MAX, |(_, origin)| *origin);
         (origin + (at - start)).min(limit)
     }
 
@@ -151,36 +135,19 @@ impl Skeleton {
 pub(super) fn parse(chunk: &str) -> Result<Vec<Node>, Vec<Broken>> {
     let tokens: Vec<Token> = Lexer::new(chunk, 0).collect();
     if let Err(at) = grammar::check(chunk, &tokens) {
-        return Err(vec![Broken::Grammar(
-            tokens.get(at).map_or(chunk.len(), |token| token.start),
-        )]);
+        return Err(vec![Broken::Grammar(tokens.get(at).map_or(chunk.len(), |token| token.start))]);
     }
     let skeleton = Skeleton::of(chunk, &tokens);
     if skeleton.text.len() > MAX_SKELETON {
         return Err(vec![Broken::TooBig]);
     }
     let document = kdl::KdlDocument::parse_v2(&skeleton.text).map_err(|error| {
-        let first = error
-            .diagnostics
-            .first()
-            .map_or(0, |found| found.span.offset());
+        let first = error.diagnostics.first().map_or(0, |found| found.span.offset());
         vec![Broken::Grammar(skeleton.place(first))]
     })?;
-    let mut reading = Reading {
-        chunk,
-        skeleton: &skeleton,
-        broken: Vec::new(),
-    };
-    let nodes = document
-        .nodes()
-        .iter()
-        .map(|node| reading.node(node))
-        .collect();
-    if reading.broken.is_empty() {
-        Ok(nodes)
-    } else {
-        Err(reading.broken)
-    }
+    let mut reading = Reading { chunk, skeleton: &skeleton, broken: Vec::new() };
+    let nodes = document.nodes().iter().map(|node| reading.node(node)).collect();
+    if reading.broken.is_empty() { Ok(nodes) } else { Err(reading.broken) }
 }
 
 struct Reading<'a> {
@@ -192,29 +159,14 @@ struct Reading<'a> {
 impl Reading<'_> {
     fn node(&mut self, node: &kdl::KdlNode) -> Node {
         let name = self.word(node.name());
-        let entries: Vec<Entry> = node
-            .entries()
-            .iter()
-            .map(|entry| self.entry(entry))
-            .collect();
-        let children = node
-            .children()
-            .map(|block| block.nodes().iter().map(|node| self.node(node)).collect());
+        let entries: Vec<Entry> = node.entries().iter().map(|entry| self.entry(entry)).collect();
+        let children = node.children().map(|block| block.nodes().iter().map(|node| self.node(node)).collect());
         let end = match node.children() {
             Some(block) => self.block_end(block.span().offset() + block.span().len()),
             None => entries.last().map_or(name.at.end, |entry| entry.at.end),
         };
-        let extent = At {
-            start: name.at.start,
-            end,
-        };
-        Node {
-            note: node.ty().map(|word| self.word(word)),
-            name,
-            entries,
-            children,
-            extent,
-        }
+        let extent = At { start: name.at.start, end };
+        Node { note: node.ty().map(|word| self.word(word)), name, entries, children, extent }
     }
 
     /// One past the brace that ends the block whose inside ends at a place of the skeleton.
@@ -225,13 +177,8 @@ impl Reading<'_> {
 
     fn word(&mut self, word: &kdl::KdlIdentifier) -> Word {
         let range = self.skeleton.range(word.span().offset(), word.span().len());
-        let text = self
-            .text(range.clone())
-            .unwrap_or_else(|| word.value().to_owned());
-        Word {
-            text: text.into(),
-            at: range.into(),
-        }
+        let text = self.text(range.clone()).unwrap_or_else(|| word.value().to_owned());
+        Word { text: text.into(), at: range.into() }
     }
 
     fn entry(&mut self, entry: &kdl::KdlEntry) -> Entry {
@@ -239,9 +186,7 @@ impl Reading<'_> {
         let end = entry.span().offset() + entry.span().len();
         let range = self.skeleton.range(end - literal, literal);
         let value = match entry.value() {
-            kdl::KdlValue::String(text) => {
-                Plain::Text(self.text(range.clone()).unwrap_or_else(|| text.clone()))
-            }
+            kdl::KdlValue::String(text) => Plain::Text(self.text(range.clone()).unwrap_or_else(|| text.clone())),
             kdl::KdlValue::Integer(number) => Plain::Integer(*number),
             kdl::KdlValue::Float(number) => Plain::Float(*number),
             kdl::KdlValue::Bool(truth) => Plain::Boolean(*truth),

@@ -23,9 +23,7 @@ pub(super) fn code(format: Format) -> &'static Code {
 
 /// What is wrong with a value, if anything is.
 pub(super) fn check(owner: &str, value: &Plain, spec: &ValueSpec) -> Option<(&'static Code, Bad)> {
-    let quantity = spec
-        .format
-        .filter(|format| matches!(format, Format::Duration | Format::Size));
+    let quantity = spec.format.filter(|format| matches!(format, Format::Duration | Format::Size));
     if let Some(format) = quantity {
         return format.check(value).err().map(|bad| (code(format), bad));
     }
@@ -104,24 +102,14 @@ fn range(owner: &str, value: &Plain, spec: &ValueSpec) -> Option<Bad> {
         Plain::Float(number) => *number,
         _ => return None,
     };
-    let low = spec
-        .least
-        .filter(|least| number.is_nan() || number < *least)
-        .map(|least| format!("must be at least {least}"));
-    let high = spec
-        .most
-        .filter(|most| number > *most)
-        .map(|most| format!("must be at most {most}"));
+    let low =
+        spec.least.filter(|least| number.is_nan() || number < *least).map(|least| format!("must be at least {least}"));
+    let high = spec.most.filter(|most| number > *most).map(|most| format!("must be at most {most}"));
     let help = match (spec.least, spec.most) {
         (Some(least), Some(most)) => Some(format!("`{owner}` goes from {least} to {most}")),
         _ => None,
     };
-    low.or(high).map(|message| Bad {
-        message,
-        label: "out of range".to_owned(),
-        help,
-        part: None,
-    })
+    low.or(high).map(|message| Bad { message, label: "out of range".to_owned(), help, part: None })
 }
 
 /// The place in `text` of a part of the value of the literal at `literal`; all of the literal when there is no part.
@@ -142,11 +130,7 @@ pub(super) fn from_text(text: &str, kind: Kind) -> Plain {
     let typed = match kind {
         Kind::Any | Kind::Text => None,
         Kind::Integer => trimmed.parse().ok().map(Plain::Integer),
-        Kind::Number => trimmed
-            .parse()
-            .ok()
-            .map(Plain::Integer)
-            .or_else(|| trimmed.parse().ok().map(Plain::Float)),
+        Kind::Number => trimmed.parse().ok().map(Plain::Integer).or_else(|| trimmed.parse().ok().map(Plain::Float)),
         Kind::Boolean => match trimmed {
             "true" | "#true" | "1" => Some(Plain::Boolean(true)),
             "false" | "#false" | "0" => Some(Plain::Boolean(false)),

@@ -25,15 +25,8 @@ pub enum Feature {
 
 impl Feature {
     /// Every feature.
-    pub const ALL: [Self; 7] = [
-        Self::Api,
-        Self::Script,
-        Self::Schedule,
-        Self::Config,
-        Self::Environment,
-        Self::Persistence,
-        Self::Server,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Api, Self::Script, Self::Schedule, Self::Config, Self::Environment, Self::Persistence, Self::Server];
 
     /// Its name in the language and the log, which is also its slog tag.
     pub const fn name(self) -> &'static str {
@@ -90,10 +83,7 @@ impl Scope {
 
     /// The features of this scope, as a set of bits.
     pub fn features(self) -> u8 {
-        Feature::ALL
-            .iter()
-            .filter(|feature| feature.scope() == self)
-            .fold(0, |set, feature| set | feature.bit())
+        Feature::ALL.iter().filter(|feature| feature.scope() == self).fold(0, |set, feature| set | feature.bit())
     }
 }
 
@@ -118,15 +108,8 @@ pub enum Level {
 
 impl Level {
     /// Every level, from the most talkative, `off` last.
-    pub const ALL: [Self; 7] = [
-        Self::Trace,
-        Self::Debug,
-        Self::Info,
-        Self::Warning,
-        Self::Error,
-        Self::Critical,
-        Self::Off,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Trace, Self::Debug, Self::Info, Self::Warning, Self::Error, Self::Critical, Self::Off];
 
     /// Its name in the language and the log.
     pub const fn name(self) -> &'static str {
@@ -174,26 +157,20 @@ impl From<slog::Level> for Level {
 
 impl Scalar for Feature {
     fn read(value: &Plain) -> Result<Self, Bad> {
-        one_of(value, "feature", Self::named, || {
-            Self::ALL.iter().map(|it| it.name()).collect()
-        })
+        one_of(value, "feature", Self::named, || Self::ALL.iter().map(|it| it.name()).collect())
     }
 }
 
 impl Scalar for Scope {
     fn read(value: &Plain) -> Result<Self, Bad> {
         let named = |name: &str| Self::ALL.into_iter().find(|scope| scope.name() == name);
-        one_of(value, "scope", named, || {
-            Self::ALL.iter().map(|it| it.name()).collect()
-        })
+        one_of(value, "scope", named, || Self::ALL.iter().map(|it| it.name()).collect())
     }
 }
 
 impl Scalar for Level {
     fn read(value: &Plain) -> Result<Self, Bad> {
-        one_of(value, "level", Self::named, || {
-            Self::ALL.iter().map(|it| it.name()).collect()
-        })
+        one_of(value, "level", Self::named, || Self::ALL.iter().map(|it| it.name()).collect())
     }
 }
 
@@ -212,12 +189,7 @@ pub(super) fn one_of<T>(
         _ => format!("a {what} is a word"),
     };
     let help = format!("write one of: {}", names().join(", "));
-    Err(Bad {
-        message,
-        label: format!("not a {what}"),
-        help: Some(help),
-        part: None,
-    })
+    Err(Bad { message, label: format!("not a {what}"), help: Some(help), part: None })
 }
 
 #[cfg(test)]
@@ -246,23 +218,14 @@ mod tests {
     fn a_wrong_word_is_told_with_the_list() {
         let bad = Level::read(&text("loud")).unwrap_err();
         assert_eq!(bad.message, "`loud` is no level");
-        assert_eq!(
-            bad.help.as_deref(),
-            Some("write one of: trace, debug, info, warning, error, critical, off")
-        );
-        assert_eq!(
-            Feature::read(&Plain::Integer(3)).unwrap_err().message,
-            "a feature is a word"
-        );
+        assert_eq!(bad.help.as_deref(), Some("write one of: trace, debug, info, warning, error, critical, off"));
+        assert_eq!(Feature::read(&Plain::Integer(3)).unwrap_err().message, "a feature is a word");
     }
 
     #[test]
     fn the_scopes_share_out_all_features() {
         assert_eq!(Scope::User.features() & Scope::System.features(), 0);
-        assert_eq!(
-            (Scope::User.features() | Scope::System.features()).count_ones(),
-            7
-        );
+        assert_eq!((Scope::User.features() | Scope::System.features()).count_ones(), 7);
     }
 
     #[test]

@@ -24,11 +24,7 @@ impl Filter {
         let bits = |all: u8, set: u8| if set == 0 { all } else { set };
         let features = features.iter().fold(0, |set, feature| set | feature.bit());
         let scopes = scopes.iter().fold(0, |set, scope| set | scope.features());
-        Self {
-            level,
-            features: bits(u8::MAX, features) & bits(u8::MAX, scopes),
-            endpoints: Vec::new(),
-        }
+        Self { level, features: bits(u8::MAX, features) & bits(u8::MAX, scopes), endpoints: Vec::new() }
     }
 
     /// Whether level and feature fit, whatever the endpoint.
@@ -39,11 +35,7 @@ impl Filter {
     /// Whether a record of this endpoint (empty for none) passes the endpoint patterns.
     pub fn takes_endpoint(&self, endpoint: &str) -> bool {
         self.endpoints.is_empty()
-            || (!endpoint.is_empty()
-                && self
-                    .endpoints
-                    .iter()
-                    .any(|pattern| pattern.matches(endpoint)))
+            || (!endpoint.is_empty() && self.endpoints.iter().any(|pattern| pattern.matches(endpoint)))
     }
 }
 
@@ -63,11 +55,7 @@ mod tests {
 
     #[test]
     fn features_and_scopes_both_decide() {
-        let filter = Filter::new(
-            Level::Trace,
-            &[Feature::Api, Feature::Config],
-            &[Scope::User],
-        );
+        let filter = Filter::new(Level::Trace, &[Feature::Api, Feature::Config], &[Scope::User]);
         assert!(filter.may_take(Feature::Api, Level::Info));
         assert!(!filter.may_take(Feature::Config, Level::Info));
         assert!(!filter.may_take(Feature::Script, Level::Info));

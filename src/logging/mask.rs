@@ -37,14 +37,7 @@ const NAMES: &[&str] = &[
 ];
 
 /// Names of headers whose value is hidden to the end of the line where a text shows them as `Name: value`.
-const HEADERS: &[&str] = &[
-    "authorization",
-    "cookie",
-    "proxyauthorization",
-    "setcookie",
-    "xapikey",
-    "xauthtoken",
-];
+const HEADERS: &[&str] = &["authorization", "cookie", "proxyauthorization", "setcookie", "xapikey", "xauthtoken"];
 
 /// The longest name looked at, in bytes.
 const NAME_LIMIT: usize = 64;
@@ -62,10 +55,7 @@ impl Mask {
         let mut known = BTreeSet::new();
         for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
             known.insert(secret.clone());
-            known.insert(
-                percent_encoding::utf8_percent_encode(secret, percent_encoding::NON_ALPHANUMERIC)
-                    .to_string(),
-            );
+            known.insert(percent_encoding::utf8_percent_encode(secret, percent_encoding::NON_ALPHANUMERIC).to_string());
             known.insert(percent_encoding::utf8_percent_encode(secret, QUERY).to_string());
             if let Ok(json) = serde_json::to_string(secret) {
                 known.insert(json[1..json.len() - 1].to_owned());
@@ -74,11 +64,8 @@ impl Mask {
         let mut secrets: Vec<String> = known.into_iter().collect();
         // A secret may contain another one: the longer is hidden first, else its rest would stay.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        let names = NAMES
-            .iter()
-            .map(|name| (*name).to_owned())
-            .chain(names.iter().map(|name| plain_name(name)))
-            .collect();
+        let names =
+            NAMES.iter().map(|name| (*name).to_owned()).chain(names.iter().map(|name| plain_name(name))).collect();
         Self { secrets, names }
     }
 
@@ -100,9 +87,7 @@ impl Mask {
     pub(super) fn cut_text(&self, text: &str) -> String {
         let mut end = text.len();
         for secret in &self.secrets {
-            let begun = (1..secret.len())
-                .rev()
-                .filter(|at| secret.is_char_boundary(*at));
+            let begun = (1..secret.len()).rev().filter(|at| secret.is_char_boundary(*at));
             if let Some(at) = begun.into_iter().find(|at| text.ends_with(&secret[..*at])) {
                 end = end.min(text.len() - at);
             }
@@ -163,9 +148,9 @@ impl Mask {
         let before = text[..sign].trim_end_matches(' ');
         let quoted = before.ends_with(['"', '\'']);
         let before = before.trim_end_matches(['"', '\'', '\\', ']']);
-        let start = before.rfind(|c: char| !is_name(c)).map_or(0, |at| {
-            at + before[at..].chars().next().map_or(1, char::len_utf8)
-        });
+        let start = before
+            .rfind(|c: char| !is_name(c))
+            .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
         let name = &before[start..];
         if name.is_empty() || !self.hides(name) {
             return None;
@@ -184,11 +169,8 @@ impl Mask {
 }
 
 /// What stays as it is in a query by the URL standard's own percent-encoding.
-const QUERY: &percent_encoding::AsciiSet = &percent_encoding::NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~');
+const QUERY: &percent_encoding::AsciiSet =
+    &percent_encoding::NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_')
@@ -196,10 +178,7 @@ fn is_name(c: char) -> bool {
 
 /// A name without case, dashes and underscores.
 fn plain_name(name: &str) -> String {
-    name.chars()
-        .filter(|c| !matches!(c, '-' | '_'))
-        .map(|c| c.to_ascii_lowercase())
-        .collect()
+    name.chars().filter(|c| !matches!(c, '-' | '_')).map(|c| c.to_ascii_lowercase()).collect()
 }
 
 /// How many bytes of `text` are the value: a quoted string, the rest of a header line, or up to the next separator.
@@ -210,9 +189,7 @@ fn value_length(text: &str, header: bool) -> usize {
     match text.chars().next() {
         Some(quote @ ('"' | '\'')) => quoted_length(text, quote),
         _ => text
-            .find(|c: char| {
-                c.is_whitespace() || matches!(c, '&' | ';' | '#' | ',' | '}' | ']' | '"')
-            })
+            .find(|c: char| c.is_whitespace() || matches!(c, '&' | ';' | '#' | ',' | '}' | ']' | '"'))
             .unwrap_or(text.len()),
     }
 }
@@ -236,12 +213,7 @@ mod tests {
 
     fn mask() -> Mask {
         Mask::new(
-            &[
-                "s3cr/et \"x\"".to_owned(),
-                "abc".to_owned(),
-                "abcdef".to_owned(),
-                String::new(),
-            ],
+            &["s3cr/et \"x\"".to_owned(), "abc".to_owned(), "abcdef".to_owned(), String::new()],
             &["pin_code".to_owned()],
         )
     }
@@ -267,15 +239,9 @@ mod tests {
             ("/a?x=1&token=T1&y=2", "/a?x=1&token=***&y=2"),
             ("/a?Access_Token=T1#f", "/a?Access_Token=***#f"),
             ("PIN-CODE=1234", "PIN-CODE=***"),
-            (
-                "Authorization: Bearer T1 T2\nHost: x",
-                "Authorization: ***\nHost: x",
-            ),
+            ("Authorization: Bearer T1 T2\nHost: x", "Authorization: ***\nHost: x"),
             ("cookie: a=1; b=2", "cookie: ***"),
-            (
-                r#"{"password": "a\"b", "x": 1}"#,
-                r#"{"password": ***, "x": 1}"#,
-            ),
+            (r#"{"password": "a\"b", "x": 1}"#, r#"{"password": ***, "x": 1}"#),
             (r#"{"api-key":"k"}"#, r#"{"api-key":***}"#),
             ("password = 'a b' end", "password = *** end"),
             ("unexpected token: end", "unexpected token: end"),
@@ -291,7 +257,8 @@ mod tests {
 
     #[test]
     fn json_at_any_depth() {
-        let mut value = serde_json::json!({ "user": { "password": ["a"], "name": "abcdef" }, "list": [{ "token": 7 }, 1] });
+        let mut value =
+            serde_json::json!({ "user": { "password": ["a"], "name": "abcdef" }, "list": [{ "token": 7 }, 1] });
         mask().json(&mut value);
         assert_eq!(
             value,

@@ -87,8 +87,7 @@ pub(super) enum Value {
 impl Entry {
     /// The record of a request answered.
     pub(super) fn api(record: &ApiRecord<'_>) -> Self {
-        let parts = [record.method, record.path, record.route, record.id]
-            .map(|part| cut(part, TEXT_LIMIT / 4));
+        let parts = [record.method, record.path, record.route, record.id].map(|part| cut(part, TEXT_LIMIT / 4));
         let mut text = String::with_capacity(parts.iter().map(|part| part.len()).sum());
         let mut ends = [0; 3];
         for (index, part) in parts.iter().enumerate() {
@@ -106,56 +105,26 @@ impl Entry {
             waited: record.waited,
             remote: record.remote,
         });
-        Self {
-            time: SystemTime::now(),
-            level: record.level(),
-            feature: Feature::Api,
-            body,
-        }
+        Self { time: SystemTime::now(), level: record.level(), feature: Feature::Api, body }
     }
 
     /// A record of slog with the fields of its logger.
-    pub(super) fn event(
-        feature: Feature,
-        record: &slog::Record<'_>,
-        context: &slog::OwnedKVList,
-    ) -> Self {
-        let mut event = Event {
-            message: Value::Null,
-            fields: Vec::new(),
-            room: TEXT_LIMIT,
-        };
+    pub(super) fn event(feature: Feature, record: &slog::Record<'_>, context: &slog::OwnedKVList) -> Self {
+        let mut event = Event { message: Value::Null, fields: Vec::new(), room: TEXT_LIMIT };
         event.message = event.text(record.msg());
-        let mut fields = Fields {
-            event: &mut event,
-            start: 0,
-        };
+        let mut fields = Fields { event: &mut event, start: 0 };
         // slog hands over the newest pair first; a value that cannot be serialised leaves its field out, never the record.
         drop(record.kv().serialize(record, &mut fields));
         fields.turn();
         drop(context.serialize(record, &mut fields));
         fields.turn();
-        Self {
-            time: SystemTime::now(),
-            level: record.level().into(),
-            feature,
-            body: Body::Event(event),
-        }
+        Self { time: SystemTime::now(), level: record.level().into(), feature, body: Body::Event(event) }
     }
 
     /// A record of the logging itself.
     pub(super) fn own(level: Level, message: &str, fields: Vec<(&'static str, Value)>) -> Self {
-        let event = Event {
-            message: Value::Text(message.to_owned()),
-            fields,
-            room: TEXT_LIMIT,
-        };
-        Self {
-            time: SystemTime::now(),
-            level,
-            feature: Feature::Server,
-            body: Body::Event(event),
-        }
+        let event = Event { message: Value::Text(message.to_owned()), fields, room: TEXT_LIMIT };
+        Self { time: SystemTime::now(), level, feature: Feature::Server, body: Body::Event(event) }
     }
 
     /// The endpoint it belongs to; empty when it belongs to none.
@@ -215,17 +184,10 @@ impl Event {
 
     /// Formats into what room is left; stops formatting when there is none.
     fn text(&mut self, arguments: &Arguments<'_>) -> Value {
-        let mut bounded = Bounded {
-            text: String::new(),
-            room: self.room,
-        };
+        let mut bounded = Bounded { text: String::new(), room: self.room };
         let whole = bounded.write_fmt(*arguments).is_ok();
         self.room -= bounded.text.len();
-        if whole {
-            Value::Text(bounded.text)
-        } else {
-            Value::Cut(bounded.text)
-        }
+        if whole { Value::Text(bounded.text) } else { Value::Cut(bounded.text) }
     }
 }
 
@@ -239,11 +201,7 @@ impl Write for Bounded {
     fn write_str(&mut self, text: &str) -> std::fmt::Result {
         let fits = cut(text, self.room - self.text.len());
         self.text.push_str(fits);
-        if fits.len() == text.len() {
-            Ok(())
-        } else {
-            Err(std::fmt::Error)
-        }
+        if fits.len() == text.len() { Ok(()) } else { Err(std::fmt::Error) }
     }
 }
 

@@ -56,16 +56,11 @@ impl Router {
     ///
     /// # Errors
     /// A target that cannot be opened.
-    pub fn build(
-        settings: &LoggingSettings,
-        previous: Option<&Router>,
-        secrets: Vec<String>,
-    ) -> io::Result<Self> {
+    pub fn build(settings: &LoggingSettings, previous: Option<&Router>, secrets: Vec<String>) -> io::Result<Self> {
         let mask = Arc::new(Mask::new(&secrets, &settings.mask));
         let mut targets: Vec<Target> = Vec::with_capacity(settings.targets.len());
         for target in &settings.targets {
-            let known =
-                writer_of(&targets, target).or_else(|| writer_of(&previous?.core.targets, target));
+            let known = writer_of(&targets, target).or_else(|| writer_of(&previous?.core.targets, target));
             let writer = known.map_or_else(|| open(&target.destination), Ok)?;
             targets.push(Target::new(target, writer, mask.clone()));
         }
@@ -86,8 +81,7 @@ impl Router {
     /// Whether any target takes such a record of this endpoint (empty for none): a comparison.
     pub fn takes(&self, feature: Feature, level: Level, endpoint: &str) -> bool {
         self.core.may_take(feature, level)
-            && (!self.core.by_endpoint
-                || self.core.takers(feature, level, endpoint).next().is_some())
+            && (!self.core.by_endpoint || self.core.takers(feature, level, endpoint).next().is_some())
     }
 
     /// Writes the record of a request answered.
@@ -113,17 +107,11 @@ impl Router {
 
 /// The writer that serves the destination of `target` already.
 fn writer_of(targets: &[Target], target: &TargetSettings) -> Option<Arc<Writer>> {
-    targets
-        .iter()
-        .find(|known| known.destination == target.destination)
-        .map(|known| known.writer.clone())
+    targets.iter().find(|known| known.destination == target.destination).map(|known| known.writer.clone())
 }
 
 fn open(destination: &Destination) -> io::Result<Arc<Writer>> {
-    Ok(Arc::new(Writer::new(
-        &destination.address,
-        target::open(destination)?,
-    )))
+    Ok(Arc::new(Writer::new(&destination.address, target::open(destination)?)))
 }
 
 /// A target with its writer.
@@ -138,11 +126,7 @@ struct Target {
 
 impl Target {
     fn new(settings: &TargetSettings, writer: Arc<Writer>, mask: Arc<Mask>) -> Self {
-        let style = Style {
-            format: settings.format,
-            coloured: writer.coloured,
-            mask,
-        };
+        let style = Style { format: settings.format, coloured: writer.coloured, mask };
         Self {
             destination: settings.destination.clone(),
             filter: settings.filter.clone(),
@@ -166,60 +150,36 @@ struct Core {
 impl Core {
     fn new(targets: Vec<Target>) -> Self {
         let taken = Level::ALL.map(|level| {
-            let features = Feature::ALL.iter().filter(|feature| {
-                targets
-                    .iter()
-                    .any(|it| it.filter.may_take(**feature, level))
-            });
+            let features =
+                Feature::ALL.iter().filter(|feature| targets.iter().any(|it| it.filter.may_take(**feature, level)));
             features.fold(0, |set, feature| set | feature.bit())
         });
-        let by_endpoint = targets
-            .iter()
-            .any(|target| !target.filter.endpoints.is_empty());
-        Self {
-            targets,
-            taken,
-            by_endpoint,
-        }
+        let by_endpoint = targets.iter().any(|target| !target.filter.endpoints.is_empty());
+        Self { targets, taken, by_endpoint }
     }
 
     fn may_take(&self, feature: Feature, level: Level) -> bool {
         self.taken[level as usize] & feature.bit() != 0
     }
 
-    fn takers<'c>(
-        &'c self,
-        feature: Feature,
-        level: Level,
-        endpoint: &'c str,
-    ) -> impl Iterator<Item = &'c Target> {
-        self.targets.iter().filter(move |target| {
-            target.filter.may_take(feature, level) && target.filter.takes_endpoint(endpoint)
-        })
+    fn takers<'c>(&'c self, feature: Feature, level: Level, endpoint: &'c str) -> impl Iterator<Item = &'c Target> {
+        self.targets
+            .iter()
+            .filter(move |target| target.filter.may_take(feature, level) && target.filter.takes_endpoint(endpoint))
     }
 
     fn hand_out(&self, entry: &Arc<Entry>) {
         for target in self.takers(entry.feature, entry.level, entry.endpoint()) {
-            target
-                .writer
-                .push(entry, &target.style, target.queue, target.overflow);
+            target.writer.push(entry, &target.style, target.queue, target.overflow);
         }
     }
 
     /// Every writer once.
     fn writers(&self) -> impl Iterator<Item = &Writer> {
         let first = |(index, target): &(usize, &Target)| {
-            !self
-                .targets
-                .iter()
-                .take(*index)
-                .any(|before| Arc::ptr_eq(&before.writer, &target.writer))
+            !self.targets.iter().take(*index).any(|before| Arc::ptr_eq(&before.writer, &target.writer))
         };
-        self.targets
-            .iter()
-            .enumerate()
-            .filter(first)
-            .map(|(_, target)| &*target.writer)
+        self.targets.iter().enumerate().filter(first).map(|(_, target)| &*target.writer)
     }
 }
 
@@ -234,16 +194,11 @@ impl slog::Drain for Drain {
     type Ok = ();
     type Err = slog::Never;
 
-    fn log(
-        &self,
-        record: &slog::Record<'_>,
-        context: &slog::OwnedKVList,
-    ) -> Result<(), slog::Never> {
+    fn log(&self, record: &slog::Record<'_>, context: &slog::OwnedKVList) -> Result<(), slog::Never> {
         // A record without a known tag is the server's own.
         let feature = Feature::named(record.tag()).unwrap_or(Feature::Server);
         if self.0.may_take(feature, record.level().into()) {
-            self.0
-                .hand_out(&Arc::new(Entry::event(feature, record, context)));
+            self.0.hand_out(&Arc::new(Entry::event(feature, record, context)));
         }
         Ok(())
     }

@@ -22,17 +22,8 @@ pub struct LoggingSettings {
 /// Without a block: the console from level info.
 impl Default for LoggingSettings {
     fn default() -> Self {
-        let destination = Destination {
-            kind: "console",
-            address: console::STANDARD_OUTPUT.to_owned(),
-        };
-        Self {
-            targets: vec![TargetSettings::new(
-                destination,
-                Filter::from_level(Level::Info),
-            )],
-            mask: Vec::new(),
-        }
+        let destination = Destination { kind: "console", address: console::STANDARD_OUTPUT.to_owned() };
+        Self { targets: vec![TargetSettings::new(destination, Filter::from_level(Level::Info))], mask: Vec::new() }
     }
 }
 
@@ -53,13 +44,7 @@ pub struct TargetSettings {
 
 impl TargetSettings {
     fn new(destination: Destination, filter: Filter) -> Self {
-        Self {
-            destination,
-            filter,
-            format: Format::default(),
-            queue: QUEUE,
-            overflow: Overflow::default(),
-        }
+        Self { destination, filter, format: Format::default(), queue: QUEUE, overflow: Overflow::default() }
     }
 }
 
@@ -105,9 +90,9 @@ impl Scalar for Endpoints {
             part: None,
         };
         match value {
-            Plain::Text(text) => glob::Pattern::new(text)
-                .map(Self)
-                .map_err(|error| bad(format!("`{text}`: {}", error.msg))),
+            Plain::Text(text) => {
+                glob::Pattern::new(text).map(Self).map_err(|error| bad(format!("`{text}`: {}", error.msg)))
+            }
             _ => Err(bad("a pattern of endpoints is text".to_owned())),
         }
     }
@@ -120,12 +105,9 @@ impl Scalar for Word {
     fn read(value: &Plain) -> Result<Self, Bad> {
         match value {
             Plain::Text(text) => Ok(Self(text.clone())),
-            _ => Err(Bad {
-                message: "a name is text".to_owned(),
-                label: "not text".to_owned(),
-                help: None,
-                part: None,
-            }),
+            _ => {
+                Err(Bad { message: "a name is text".to_owned(), label: "not text".to_owned(), help: None, part: None })
+            }
         }
     }
 }
@@ -136,9 +118,7 @@ struct Queue(usize);
 impl Scalar for Queue {
     fn read(value: &Plain) -> Result<Self, Bad> {
         let number = match value {
-            Plain::Integer(number) => usize::try_from(*number)
-                .ok()
-                .filter(|number| (1..=QUEUE_LIMIT).contains(number)),
+            Plain::Integer(number) => usize::try_from(*number).ok().filter(|number| (1..=QUEUE_LIMIT).contains(number)),
             _ => None,
         };
         number.map(Self).ok_or_else(|| Bad {
@@ -156,26 +136,9 @@ const QUEUE_LIMIT: usize = 1 << 20;
 impl LoggingSettings {
     /// Reads a `logging` block.
     pub fn decode(reader: &Reader<'_>) -> Self {
-        let system = reader
-            .each("system")
-            .into_iter()
-            .filter_map(|node| system(&node));
-        let targets = system
-            .chain(
-                reader
-                    .each("target")
-                    .into_iter()
-                    .filter_map(|node| decode_target(&node)),
-            )
-            .collect();
-        Self {
-            targets,
-            mask: reader
-                .list::<Word>("mask")
-                .into_iter()
-                .map(|word| word.it.0)
-                .collect(),
-        }
+        let system = reader.each("system").into_iter().filter_map(|node| system(&node));
+        let targets = system.chain(reader.each("target").into_iter().filter_map(|node| decode_target(&node))).collect();
+        Self { targets, mask: reader.list::<Word>("mask").into_iter().map(|word| word.it.0).collect() }
     }
 }
 
@@ -185,39 +148,22 @@ fn system(node: &Reader<'_>) -> Option<TargetSettings> {
         return None;
     }
     let level = node.get("level").map_or(Level::Info, |level| level.it);
-    let destination = Destination {
-        kind: "console",
-        address: console::STANDARD_ERROR.to_owned(),
-    };
-    Some(TargetSettings::new(
-        destination,
-        Filter::new(level, &[], &[Scope::System]),
-    ))
+    let destination = Destination { kind: "console", address: console::STANDARD_ERROR.to_owned() };
+    Some(TargetSettings::new(destination, Filter::new(level, &[], &[Scope::System])))
 }
 
 fn decode_target(node: &Reader<'_>) -> Option<TargetSettings> {
     let kind = target::kind(&node.arg::<Word>(0)?.it.0)?;
-    let destination = Destination {
-        kind: kind.name,
-        address: (kind.address)(node)?,
-    };
+    let destination = Destination { kind: kind.name, address: (kind.address)(node)? };
     let level = node.get("level").map_or(Level::Info, |level| level.it);
     let features: Vec<Feature> = values(node.list("feature"));
     let scopes: Vec<Scope> = values(node.list("scope"));
     let mut settings = TargetSettings::new(destination, Filter::new(level, &features, &scopes));
-    settings.filter.endpoints = node
-        .list::<Endpoints>("endpoint")
-        .into_iter()
-        .map(|pattern| pattern.it.0)
-        .collect();
-    settings.format = node
-        .get("format")
-        .map_or(settings.format, |format| format.it);
+    settings.filter.endpoints = node.list::<Endpoints>("endpoint").into_iter().map(|pattern| pattern.it.0).collect();
+    settings.format = node.get("format").map_or(settings.format, |format| format.it);
     if let Some(queue) = node.child("queue") {
         settings.queue = queue.arg::<Queue>(0).map_or(QUEUE, |queue| queue.it.0);
-        settings.overflow = queue
-            .get("overflow")
-            .map_or(settings.overflow, |overflow| overflow.it);
+        settings.overflow = queue.get("overflow").map_or(settings.overflow, |overflow| overflow.it);
     } else if let Some(queue) = node.get::<Queue>("queue") {
         settings.queue = queue.it.0;
     }
@@ -236,20 +182,9 @@ mod tests {
     fn without_a_block_the_console_hears_from_info_up() {
         let settings = LoggingSettings::default();
         assert_eq!(settings.targets.len(), 1);
-        assert_eq!(
-            settings.targets[0].destination.address,
-            console::STANDARD_OUTPUT
-        );
-        assert!(
-            settings.targets[0]
-                .filter
-                .may_take(Feature::Api, Level::Info)
-        );
-        assert!(
-            !settings.targets[0]
-                .filter
-                .may_take(Feature::Api, Level::Debug)
-        );
+        assert_eq!(settings.targets[0].destination.address, console::STANDARD_OUTPUT);
+        assert!(settings.targets[0].filter.may_take(Feature::Api, Level::Info));
+        assert!(!settings.targets[0].filter.may_take(Feature::Api, Level::Debug));
     }
 
     #[test]

@@ -81,30 +81,13 @@ impl Writer {
     /// A writer to a destination that is open; `name` is for messages.
     pub(super) fn new(name: &str, sink: Box<dyn Sink>) -> Self {
         let coloured = sink.coloured();
-        let state = State {
-            sink: Some(sink),
-            ..State::default()
-        };
-        let shared = Shared {
-            state: Mutex::new(state),
-            work: Condvar::new(),
-            progress: Condvar::new(),
-        };
-        Self {
-            shared: Arc::new(shared),
-            name: name.to_owned(),
-            coloured,
-        }
+        let state = State { sink: Some(sink), ..State::default() };
+        let shared = Shared { state: Mutex::new(state), work: Condvar::new(), progress: Condvar::new() };
+        Self { shared: Arc::new(shared), name: name.to_owned(), coloured }
     }
 
     /// Puts a record into the queue. When `limit` records wait already, it is dropped and counted, or the caller waits.
-    pub(super) fn push(
-        &self,
-        entry: &Arc<Entry>,
-        style: &Arc<Style>,
-        limit: usize,
-        overflow: Overflow,
-    ) {
+    pub(super) fn push(&self, entry: &Arc<Entry>, style: &Arc<Style>, limit: usize, overflow: Overflow) {
         let mut state = self.shared.state.lock();
         while state.queue.len() >= limit || state.weight >= WEIGHT_LIMIT {
             if overflow == Overflow::Drop {
@@ -117,10 +100,7 @@ impl Writer {
         }
         state.weight += entry.weight();
         state.accepted += 1;
-        state.queue.push_back(Item {
-            entry: entry.clone(),
-            style: style.clone(),
-        });
+        state.queue.push_back(Item { entry: entry.clone(), style: style.clone() });
         if state.sink.is_some() {
             self.start(&mut state);
         }
@@ -139,22 +119,10 @@ impl Writer {
         let (shared, name, own) = (self.shared.clone(), self.name.clone(), cell.clone());
         let run = move || {
             if let Some(sink) = own.lock().take() {
-                Loop {
-                    shared: &shared,
-                    name: &name,
-                    sink,
-                    lost: 0,
-                    told: 0,
-                    complained: None,
-                }
-                .run();
+                Loop { shared: &shared, name: &name, sink, lost: 0, told: 0, complained: None }.run();
             }
         };
-        if std::thread::Builder::new()
-            .name("log-writer".to_owned())
-            .spawn(run)
-            .is_err()
-        {
+        if std::thread::Builder::new().name("log-writer".to_owned()).spawn(run).is_err() {
             state.sink = cell.lock().take();
         }
     }
@@ -171,12 +139,7 @@ impl Writer {
         while state.settled < target {
             state.urgent = true;
             self.shared.work.notify_one();
-            if self
-                .shared
-                .progress
-                .wait_until(&mut state, deadline)
-                .timed_out()
-            {
+            if self.shared.progress.wait_until(&mut state, deadline).timed_out() {
                 return state.settled >= target;
             }
         }
@@ -239,10 +202,7 @@ impl Loop<'_> {
         while let Some(item) = items.pop_front() {
             if self.lost > 0 {
                 let lost = vec![("count", Value::Unsigned(std::mem::take(&mut self.lost)))];
-                item.style.write(
-                    &Entry::own(Level::Warning, "log records could not be written", lost),
-                    &mut lines,
-                );
+                item.style.write(&Entry::own(Level::Warning, "log records could not be written", lost), &mut lines);
             }
             item.style.write(&item.entry, &mut lines);
             count += 1;
@@ -263,14 +223,7 @@ impl Loop<'_> {
         let Some(style) = style else { return };
         if dropped > self.told {
             let fields = vec![("count", Value::Unsigned(dropped - self.told))];
-            style.write(
-                &Entry::own(
-                    Level::Warning,
-                    "log records dropped, the queue was full",
-                    fields,
-                ),
-                lines,
-            );
+            style.write(&Entry::own(Level::Warning, "log records dropped, the queue was full", fields), lines);
             self.told = dropped;
         }
     }
@@ -286,19 +239,11 @@ impl Loop<'_> {
 
     /// Says on standard error, once in a while, that a destination fails: nowhere else is sure to work.
     fn complain(&mut self, error: &io::Error) {
-        let due = self
-            .complained
-            .is_none_or(|at| at.elapsed() >= COMPLAIN_EVERY);
+        let due = self.complained.is_none_or(|at| at.elapsed() >= COMPLAIN_EVERY);
         if due && self.name != super::target::console::STANDARD_ERROR {
-            let line = format!(
-                "moondock: the log cannot be written to {}: {error}\n",
-                self.name
-            );
+            let line = format!("moondock: the log cannot be written to {}: {error}\n", self.name);
             // When standard error fails too there is nobody left to tell.
-            drop(io::Write::write_all(
-                &mut io::stderr().lock(),
-                line.as_bytes(),
-            ));
+            drop(io::Write::write_all(&mut io::stderr().lock(), line.as_bytes()));
             self.complained = Some(Instant::now());
         }
     }
@@ -320,10 +265,7 @@ mod tests {
 
     impl Sink for Gate {
         fn write(&mut self, lines: &[u8]) -> io::Result<()> {
-            drop(
-                self.batches
-                    .send(String::from_utf8_lossy(lines).into_owned()),
-            );
+            drop(self.batches.send(String::from_utf8_lossy(lines).into_owned()));
             self.go.recv().unwrap_or(Ok(()))
         }
     }
@@ -338,42 +280,20 @@ mod tests {
     fn test() -> Test {
         let (send, batches) = channel();
         let (go, wait) = channel();
-        let writer = Writer::new(
-            "test",
-            Box::new(Gate {
-                batches: send,
-                go: wait,
-            }),
-        );
-        let style = Style {
-            format: Format::Json,
-            coloured: false,
-            mask: Arc::new(Mask::default()),
-        };
-        Test {
-            writer,
-            style: Arc::new(style),
-            batches,
-            go,
-        }
+        let writer = Writer::new("test", Box::new(Gate { batches: send, go: wait }));
+        let style = Style { format: Format::Json, coloured: false, mask: Arc::new(Mask::default()) };
+        Test { writer, style: Arc::new(style), batches, go }
     }
 
     fn push(writer: &Writer, style: &Arc<Style>, message: &str, limit: usize, overflow: Overflow) {
-        writer.push(
-            &Arc::new(Entry::own(Level::Info, message, Vec::new())),
-            style,
-            limit,
-            overflow,
-        );
+        writer.push(&Arc::new(Entry::own(Level::Info, message, Vec::new())), style, limit, overflow);
     }
 
     fn messages(batches: &Receiver<String>) -> Vec<String> {
         let batch = batches.recv_timeout(Duration::from_secs(10)).unwrap();
         let text = |line: &str| {
             let value: serde_json::Value = serde_json::from_str(line).unwrap();
-            let count = value
-                .get("count")
-                .map_or(String::new(), |count| format!(" {count}"));
+            let count = value.get("count").map_or(String::new(), |count| format!(" {count}"));
             format!("{}{count}", value["message"].as_str().unwrap())
         };
         batch.lines().map(text).collect()
@@ -403,10 +323,7 @@ mod tests {
         }
         assert_eq!(test.writer.dropped(), 2);
         test.go.send(Ok(())).unwrap();
-        assert_eq!(
-            test.messages(),
-            ["a", "b", "log records dropped, the queue was full 2"]
-        );
+        assert_eq!(test.messages(), ["a", "b", "log records dropped, the queue was full 2"]);
         test.go.send(Ok(())).unwrap();
         assert!(test.writer.flush(soon()));
     }
@@ -435,15 +352,10 @@ mod tests {
         let test = test();
         test.push("lost", 9, Overflow::Drop);
         assert_eq!(test.messages(), ["lost"]);
-        test.go
-            .send(Err(io::ErrorKind::StorageFull.into()))
-            .unwrap();
+        test.go.send(Err(io::ErrorKind::StorageFull.into())).unwrap();
         assert!(test.writer.flush(soon()));
         test.push("next", 9, Overflow::Drop);
-        assert_eq!(
-            test.messages(),
-            ["log records could not be written 1", "next"]
-        );
+        assert_eq!(test.messages(), ["log records could not be written 1", "next"]);
         test.go.send(Ok(())).unwrap();
     }
 
@@ -459,29 +371,11 @@ mod tests {
 
     #[test]
     fn what_waits_is_written_after_the_writer_is_gone() {
-        let Test {
-            writer,
-            style,
-            batches,
-            go,
-        } = test();
-        writer.push(
-            &Arc::new(Entry::own(Level::Info, "last", Vec::new())),
-            &style,
-            9,
-            Overflow::Drop,
-        );
+        let Test { writer, style, batches, go } = test();
+        writer.push(&Arc::new(Entry::own(Level::Info, "last", Vec::new())), &style, 9, Overflow::Drop);
         drop(writer);
         go.send(Ok(())).unwrap();
-        assert!(
-            batches
-                .recv_timeout(Duration::from_secs(10))
-                .unwrap()
-                .contains("last")
-        );
-        assert!(
-            batches.recv_timeout(Duration::from_secs(10)).is_err(),
-            "the thread ends and lets go of the sink"
-        );
+        assert!(batches.recv_timeout(Duration::from_secs(10)).unwrap().contains("last"));
+        assert!(batches.recv_timeout(Duration::from_secs(10)).is_err(), "the thread ends and lets go of the sink");
     }
 }

@@ -18,10 +18,7 @@ impl Scalar for PersistenceKind {
     fn read(value: &Plain) -> Result<Self, Bad> {
         let name = String::read(value)?;
         let names: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
-        let kind = KINDS
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, kind)| *kind);
+        let kind = KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
         kind.ok_or_else(|| Bad::one_of("backend", &name, &names))
     }
 }

@@ -61,11 +61,7 @@ pub struct Gates(Mutex<HashMap<Arc<str>, Arc<Gate>>>);
 
 impl Gates {
     fn get(&self, name: &Arc<str>) -> Arc<Gate> {
-        self.0
-            .lock()
-            .entry(name.clone())
-            .or_insert_with(Gate::new)
-            .clone()
+        self.0.lock().entry(name.clone()).or_insert_with(Gate::new).clone()
     }
 
     /// Forgets environments that no generation has any more.
@@ -87,49 +83,27 @@ impl Generation {
         process: &Arc<ProcessHost>,
     ) -> io::Result<Self> {
         let before = previous.map(|previous| &*previous.router);
-        let router = Arc::new(Router::build(
-            &site.logging,
-            before,
-            site.secret_values.clone(),
-        )?);
+        let router = Arc::new(Router::build(&site.logging, before, site.secret_values.clone())?);
         let logger = router.logger();
         gates.prune();
-        let environments: HashMap<Arc<str>, Arc<Gate>> = site
-            .environments
-            .iter()
-            .map(|one| (one.name.clone(), gates.get(&one.name)))
-            .collect();
+        let environments: HashMap<Arc<str>, Arc<Gate>> =
+            site.environments.iter().map(|one| (one.name.clone(), gates.get(&one.name))).collect();
         let pool = |environment: &Arc<Environment>| {
             let known = previous.and_then(|previous| previous.pool_of(environment));
             let gate = environments[&environment.name].clone();
-            known
-                .unwrap_or_else(|| Pool::build(environment.clone(), gate, process.clone(), &logger))
+            known.unwrap_or_else(|| Pool::build(environment.clone(), gate, process.clone(), &logger))
         };
         let pools: Vec<Arc<Pool>> = site.environments.iter().map(pool).collect();
         let live = |endpoint: &Arc<Endpoint>| {
             let live = LiveEndpoint {
                 endpoint: endpoint.clone(),
                 pool: pool_for(endpoint, &pools),
-                gate: endpoint
-                    .concurrency
-                    .map(|limit| endpoint_gate(endpoint, limit, previous)),
+                gate: endpoint.concurrency.map(|limit| endpoint_gate(endpoint, limit, previous)),
             };
-            (
-                endpoint.pattern.clone(),
-                endpoint.methods.clone(),
-                Arc::new(live),
-            )
+            (endpoint.pattern.clone(), endpoint.methods.clone(), Arc::new(live))
         };
         let routes = RouteTable::build(site.endpoints.iter().map(live));
-        Ok(Self {
-            number,
-            site,
-            routes,
-            pools,
-            router,
-            logger,
-            gates: environments,
-        })
+        Ok(Self { number, site, routes, pools, router, logger, gates: environments })
     }
 
     /// Makes the limits of this generation the ones in force; called at the swap.
@@ -145,10 +119,7 @@ impl Generation {
 
     /// The pool of an environment that is equal, so that its warm runspaces stay.
     fn pool_of(&self, environment: &Environment) -> Option<Arc<Pool>> {
-        self.pools
-            .iter()
-            .find(|pool| **pool.environment() == *environment)
-            .cloned()
+        self.pools.iter().find(|pool| **pool.environment() == *environment).cloned()
     }
 }
 
@@ -156,31 +127,18 @@ fn pool_for(endpoint: &Endpoint, pools: &[Arc<Pool>]) -> Option<Arc<Pool>> {
     let Action::Script { environment, .. } = &endpoint.action else {
         return None;
     };
-    pools
-        .iter()
-        .find(|pool| pool.environment().name == *environment)
-        .cloned()
+    pools.iter().find(|pool| pool.environment().name == *environment).cloned()
 }
 
 /// The gate of an endpoint: that of the generation before when route and limit are the same.
-fn endpoint_gate(
-    endpoint: &Endpoint,
-    limit: ConcurrencyLimit,
-    previous: Option<&Generation>,
-) -> Arc<EndpointGate> {
+fn endpoint_gate(endpoint: &Endpoint, limit: ConcurrencyLimit, previous: Option<&Generation>) -> Arc<EndpointGate> {
     let same = |live: &&Arc<LiveEndpoint>| {
         live.endpoint.pattern == endpoint.pattern && live.endpoint.methods == endpoint.methods
     };
     let before = previous.and_then(|previous| previous.routes.entries().iter().find(same));
-    let known = before
-        .and_then(|live| live.gate.clone())
-        .filter(|gate| gate.limit == limit);
+    let known = before.and_then(|live| live.gate.clone()).filter(|gate| gate.limit == limit);
     known.unwrap_or_else(|| {
         let running = Arc::new(Semaphore::new(limit.limit));
-        Arc::new(EndpointGate {
-            running,
-            waiting: AtomicUsize::new(0),
-            limit,
-        })
+        Arc::new(EndpointGate { running, waiting: AtomicUsize::new(0), limit })
     })
 }

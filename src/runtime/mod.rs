@@ -109,47 +109,30 @@ impl Runtime {
         let loaded = match loader.load(path) {
             Ok(loaded) => loaded,
             Err(error) => {
-                self.counters
-                    .reloads_refused
-                    .fetch_add(1, Ordering::Relaxed);
+                self.counters.reloads_refused.fetch_add(1, Ordering::Relaxed);
                 let outcome = ReloadOutcome::Failed(format!("{}: {error}", path.display()));
-                return Reloaded {
-                    outcome,
-                    watch: None,
-                };
+                return Reloaded { outcome, watch: None };
             }
         };
         let outcome = match loaded.site {
             Some(site) => self.activate(site, (loaded.diagnostics, loaded.sources), began),
-            None => ReloadOutcome::Refused {
-                diagnostics: loaded.diagnostics,
-                sources: loaded.sources,
-            },
+            None => ReloadOutcome::Refused { diagnostics: loaded.diagnostics, sources: loaded.sources },
         };
         let counter = match outcome {
             ReloadOutcome::Activated { .. } => &self.counters.reloads,
             _ => &self.counters.reloads_refused,
         };
         counter.fetch_add(1, Ordering::Relaxed);
-        Reloaded {
-            outcome,
-            watch: Some(loaded.watch),
-        }
+        Reloaded { outcome, watch: Some(loaded.watch) }
     }
 
-    fn activate(
-        &self,
-        site: Arc<Site>,
-        warnings: (Diagnostics, Sources),
-        began: Instant,
-    ) -> ReloadOutcome {
+    fn activate(&self, site: Arc<Site>, warnings: (Diagnostics, Sources), began: Instant) -> ReloadOutcome {
         let old = self.current.load_full();
         let number = old.number + 1;
-        let new =
-            match Generation::build(number, site.clone(), Some(&old), &self.gates, &self.process) {
-                Ok(new) => new,
-                Err(error) => return ReloadOutcome::Failed(error.to_string()),
-            };
+        let new = match Generation::build(number, site.clone(), Some(&old), &self.gates, &self.process) {
+            Ok(new) => new,
+            Err(error) => return ReloadOutcome::Failed(error.to_string()),
+        };
         new.activate(&self.process);
         self.current.store(Arc::new(new));
         ReloadOutcome::Activated {

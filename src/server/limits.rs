@@ -24,20 +24,10 @@ impl Limits {
     }
 
     fn within(settings: &ServerSettings, descriptors: Option<u64>) -> Self {
-        let room = descriptors.map(|limit| {
-            limit
-                .saturating_sub(RESERVED_DESCRIPTORS)
-                .max(LEAST_CONNECTIONS)
-        });
-        let room = room.map_or(usize::MAX, |room| {
-            usize::try_from(room).unwrap_or(usize::MAX)
-        });
-        let total = settings
-            .max_connections
-            .unwrap_or_else(|| room.min(DEFAULT_CONNECTIONS));
-        Self {
-            connections_of_worker: total.div_ceil(settings.workers.max(1)).max(1),
-        }
+        let room = descriptors.map(|limit| limit.saturating_sub(RESERVED_DESCRIPTORS).max(LEAST_CONNECTIONS));
+        let room = room.map_or(usize::MAX, |room| usize::try_from(room).unwrap_or(usize::MAX));
+        let total = settings.max_connections.unwrap_or_else(|| room.min(DEFAULT_CONNECTIONS));
+        Self { connections_of_worker: total.div_ceil(settings.workers.max(1)).max(1) }
     }
 }
 
@@ -45,16 +35,8 @@ impl Limits {
 mod tests {
     use super::*;
 
-    fn of_worker(
-        max_connections: Option<usize>,
-        workers: usize,
-        descriptors: Option<u64>,
-    ) -> usize {
-        let settings = ServerSettings {
-            max_connections,
-            workers,
-            ..ServerSettings::default()
-        };
+    fn of_worker(max_connections: Option<usize>, workers: usize, descriptors: Option<u64>) -> usize {
+        let settings = ServerSettings { max_connections, workers, ..ServerSettings::default() };
         Limits::within(&settings, descriptors).connections_of_worker
     }
 

@@ -58,26 +58,15 @@ pub(super) enum Socket {
 
 /// Binds every address of a site, or none.
 pub(super) fn bind_all(settings: &ServerSettings) -> Result<Vec<Listener>, BuildError> {
-    let spans = settings
-        .binds
-        .iter()
-        .map(|bind| Some(bind.span))
-        .chain(iter::repeat(None));
-    let bound = settings
-        .addresses()
-        .into_iter()
-        .zip(spans)
-        .map(|(bind, span)| {
-            let (told, bound) = match &bind {
-                Bind::Tcp(address) => (address.to_string(), tcp(*address)),
-                Bind::Unix(path) => (format!("unix:{}", path.display()), unix(path)),
-            };
-            let message = |error| format!("cannot listen on {told}: {}", cause(&error));
-            bound.map_err(|error| BuildError {
-                message: message(error),
-                span,
-            })
-        });
+    let spans = settings.binds.iter().map(|bind| Some(bind.span)).chain(iter::repeat(None));
+    let bound = settings.addresses().into_iter().zip(spans).map(|(bind, span)| {
+        let (told, bound) = match &bind {
+            Bind::Tcp(address) => (address.to_string(), tcp(*address)),
+            Bind::Unix(path) => (format!("unix:{}", path.display()), unix(path)),
+        };
+        let message = |error| format!("cannot listen on {told}: {}", cause(&error));
+        bound.map_err(|error| BuildError { message: message(error), span })
+    });
     bound.collect()
 }
 
@@ -92,11 +81,7 @@ fn cause(error: &io::Error) -> String {
 }
 
 fn tcp(address: SocketAddr) -> io::Result<Listener> {
-    let socket = socket2::Socket::new(
-        Domain::for_address(address),
-        Type::STREAM,
-        Some(Protocol::TCP),
-    )?;
+    let socket = socket2::Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     // A server that is started again must not wait for the connections of the one before.
     socket.set_reuse_address(true)?;
     if address.is_ipv6() {
@@ -107,27 +92,19 @@ fn tcp(address: SocketAddr) -> io::Result<Listener> {
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     let socket = TcpListener::from(socket);
-    Ok(Listener {
-        address: Address::Tcp(socket.local_addr()?),
-        socket: Socket::Tcp(socket),
-    })
+    Ok(Listener { address: Address::Tcp(socket.local_addr()?), socket: Socket::Tcp(socket) })
 }
 
 fn unix(path: &Path) -> io::Result<Listener> {
     remove_abandoned(path);
     let socket = UnixListener::bind(path)?;
     socket.set_nonblocking(true)?;
-    Ok(Listener {
-        address: Address::Unix(path.to_owned()),
-        socket: Socket::Unix(socket),
-    })
+    Ok(Listener { address: Address::Unix(path.to_owned()), socket: Socket::Unix(socket) })
 }
 
 /// Removes the socket of a server that has ended without doing so itself; one that answers is left alone.
 fn remove_abandoned(path: &Path) {
-    let is_socket = path
-        .symlink_metadata()
-        .is_ok_and(|metadata| metadata.file_type().is_socket());
+    let is_socket = path.symlink_metadata().is_ok_and(|metadata| metadata.file_type().is_socket());
     let is_refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
     if is_socket && UnixStream::connect(path).err().is_some_and(is_refused) {
         // When this fails, binding fails and says why.
@@ -147,25 +124,15 @@ mod tests {
 
     fn bound(binds: &[Bind]) -> Result<Vec<Listener>, BuildError> {
         let binds = binds.iter().enumerate();
-        let binds = binds
-            .map(|(number, it)| At {
-                it: it.clone(),
-                span: span(number),
-            })
-            .collect();
-        bind_all(&ServerSettings {
-            binds,
-            ..ServerSettings::default()
-        })
+        let binds = binds.map(|(number, it)| At { it: it.clone(), span: span(number) }).collect();
+        bind_all(&ServerSettings { binds, ..ServerSettings::default() })
     }
 
     #[test]
     fn a_port_in_use_is_told_with_its_place() {
         let any_port = Bind::Tcp(SocketAddr::from(([127, 0, 0, 1], 0)));
         let first = bound(std::slice::from_ref(&any_port)).unwrap();
-        let Address::Tcp(taken) = first[0].address else {
-            panic!("{}", first[0].address)
-        };
+        let Address::Tcp(taken) = first[0].address else { panic!("{}", first[0].address) };
         let error = bound(&[any_port, Bind::Tcp(taken)]).err().unwrap();
         let message = format!("cannot listen on {taken}: another program listens there already");
         assert_eq!((error.message, error.span), (message, Some(span(1))));
@@ -179,22 +146,10 @@ mod tests {
         drop(bound(&binds).unwrap());
         assert!(path.exists());
         let live = bound(&binds).unwrap();
-        assert!(
-            bound(&binds)
-                .err()
-                .unwrap()
-                .message
-                .contains("another program")
-        );
+        assert!(bound(&binds).err().unwrap().message.contains("another program"));
         live[0].address.forget();
         assert!(!path.exists());
         let nowhere = [Bind::Unix(folder.path().join("none/s.sock"))];
-        assert!(
-            bound(&nowhere)
-                .err()
-                .unwrap()
-                .message
-                .contains("its folder does not exist")
-        );
+        assert!(bound(&nowhere).err().unwrap().message.contains("its folder does not exist"));
     }
 }

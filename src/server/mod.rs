@@ -53,10 +53,7 @@ impl std::error::Error for BuildError {}
 
 impl BuildError {
     fn new(what: &str, error: &io::Error) -> Self {
-        Self {
-            message: format!("{what}: {error}"),
-            span: None,
-        }
+        Self { message: format!("{what}: {error}"), span: None }
     }
 }
 
@@ -80,17 +77,10 @@ impl Running {
         let log = runtime.current.load().logger.clone();
         let limits = Limits::of(&site.server);
         let listeners = listen::bind_all(&site.server)?;
-        let addresses: Vec<Address> = listeners
-            .iter()
-            .map(|listener| listener.address.clone())
-            .collect();
+        let addresses: Vec<Address> = listeners.iter().map(|listener| listener.address.clone()).collect();
         let settings = Arc::new(site.server.clone());
         let (stopping, stop) = watch::channel(false);
-        let listening = Listening {
-            runtime: runtime.clone(),
-            settings: settings.clone(),
-            stopping: stop,
-        };
+        let listening = Listening { runtime: runtime.clone(), settings: settings.clone(), stopping: stop };
         let (sender, receiver) = mpsc::channel();
         let workers = settings.workers;
         let thread = thread::Builder::new().name("moondock-http".to_owned());
@@ -106,14 +96,7 @@ impl Running {
         for address in &addresses {
             slog::info!(log, # "server", "listening"; "address" => %address);
         }
-        Ok(Self {
-            runtime,
-            settings,
-            addresses,
-            handle,
-            stopping,
-            thread: Some(thread),
-        })
+        Ok(Self { runtime, settings, addresses, handle, stopping, thread: Some(thread) })
     }
 
     /// Where it listens, in the order declared; ports that the system chose are filled in.
@@ -199,9 +182,7 @@ fn serve(
             let listening = listening.clone();
             let name = format!("bind-{number}");
             builder = match listener.socket {
-                listen::Socket::Tcp(socket) => {
-                    builder.listen(name, socket, move || connection::service(&listening))?
-                }
+                listen::Socket::Tcp(socket) => builder.listen(name, socket, move || connection::service(&listening))?,
                 listen::Socket::Unix(socket) => {
                     builder.listen_uds(name, socket, move || connection::service(&listening))?
                 }

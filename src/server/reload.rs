@@ -33,23 +33,10 @@ pub struct Origin {
 /// # Errors
 /// The system starts no thread.
 pub fn start(runtime: Arc<Runtime>, origin: Origin) -> io::Result<Watcher> {
-    let Origin {
-        path,
-        loader,
-        watch,
-        since,
-    } = origin;
+    let Origin { path, loader, watch, since } = origin;
     let (watcher, notices) = Watcher::start(watch.clone(), since, Mode::Events)?;
-    let mut reloader = Reloader {
-        runtime,
-        loader,
-        path,
-        watch,
-        watcher: watcher.clone(),
-    };
-    thread::Builder::new()
-        .name("moondock-reload".to_owned())
-        .spawn(move || reloader.run(notices))?;
+    let mut reloader = Reloader { runtime, loader, path, watch, watcher: watcher.clone() };
+    thread::Builder::new().name("moondock-reload".to_owned()).spawn(move || reloader.run(notices))?;
     Ok(watcher)
 }
 
@@ -97,19 +84,9 @@ impl Reloader {
 
 fn tell(log: &Logger, outcome: &ReloadOutcome) {
     match outcome {
-        ReloadOutcome::Activated {
-            generation,
-            changes,
-            needs_restart,
-            warnings: (warnings, sources),
-            took,
-        } => {
+        ReloadOutcome::Activated { generation, changes, needs_restart, warnings: (warnings, sources), took } => {
             let milliseconds = (took.as_secs_f64() * 1e4).round() / 10.0;
-            let changes = if changes.is_empty() {
-                "nothing that is answered"
-            } else {
-                changes
-            };
+            let changes = if changes.is_empty() { "nothing that is answered" } else { changes };
             slog::info!(log, # "config", "reloaded"; "generation" => generation, "changes" => changes, "ms" => milliseconds);
             if !needs_restart.is_empty() {
                 slog::warn!(log, # "config", "settings that a running server keeps were changed; restart it to apply them";
@@ -119,10 +96,7 @@ fn tell(log: &Logger, outcome: &ReloadOutcome) {
                 slog::warn!(log, # "config", "the site has warnings"; "report" => concise(warnings, sources).trim_end());
             }
         }
-        ReloadOutcome::Refused {
-            diagnostics,
-            sources,
-        } => {
+        ReloadOutcome::Refused { diagnostics, sources } => {
             slog::error!(log, # "config", "the changed site has errors; the one before serves on";
                 "errors" => diagnostics.errors(), "report" => concise(diagnostics, sources).trim_end());
         }

@@ -40,11 +40,7 @@ impl Config {
     /// Decodes every file. `values` learns the secrets on the way.
     pub(super) fn decode(files: &Files, values: &Values, sink: &mut Diagnostics) -> Self {
         let cx = Context::new(values);
-        let readers: Vec<Reader<'_>> = files
-            .documents
-            .iter()
-            .flat_map(|read| read.document.readers(&cx))
-            .collect();
+        let readers: Vec<Reader<'_>> = files.documents.iter().flat_map(|read| read.document.readers(&cx)).collect();
         let mut config = Self::default();
         config.note_broken(files);
         for reader in readers.iter().filter(|reader| reader.name() == "secrets") {
@@ -59,11 +55,7 @@ impl Config {
     }
 
     fn note_broken(&mut self, files: &Files) {
-        for broken in files
-            .documents
-            .iter()
-            .flat_map(|read| read.document.broken())
-        {
+        for broken in files.documents.iter().flat_map(|read| read.document.broken()) {
             self.incomplete = true;
             if let Some(node) = &broken.name {
                 let names = self.broken.entry(node.clone()).or_default();
@@ -83,10 +75,7 @@ impl Config {
             "environment" => {
                 let environment = EnvironmentDeclaration::decode(reader);
                 if let (None, Some(name)) = (&environment, reader.written(0)) {
-                    self.broken
-                        .entry("environment".to_owned())
-                        .or_default()
-                        .push(name.to_owned());
+                    self.broken.entry("environment".to_owned()).or_default().push(name.to_owned());
                 }
                 self.environments.extend(environment);
             }
@@ -119,13 +108,7 @@ impl Config {
                 None if !optional => values.declare_told(entry.name()),
                 _ => values.declare(entry.name(), value.clone()),
             }
-            self.secrets.push((
-                At {
-                    it: entry.name().to_owned(),
-                    span: entry.span(),
-                },
-                value,
-            ));
+            self.secrets.push((At { it: entry.name().to_owned(), span: entry.span() }, value));
         }
     }
 
@@ -133,18 +116,8 @@ impl Config {
         for entry in reader.children() {
             let values = entry.args::<Plain>();
             let mut typed: Vec<Typed> = values.into_iter().filter_map(|at| typed(at.it)).collect();
-            let value = if typed.len() == 1 {
-                typed.pop()
-            } else {
-                Some(Typed::Many(typed))
-            };
-            self.variables.push((
-                At {
-                    it: entry.name().to_owned(),
-                    span: entry.span(),
-                },
-                value,
-            ));
+            let value = if typed.len() == 1 { typed.pop() } else { Some(Typed::Many(typed)) };
+            self.variables.push((At { it: entry.name().to_owned(), span: entry.span() }, value));
         }
     }
 }
@@ -153,9 +126,7 @@ impl Config {
 fn typed(plain: Plain) -> Option<Typed> {
     match plain {
         Plain::Text(text) => Some(Typed::Text(text)),
-        Plain::Integer(number) => {
-            Some(i64::try_from(number).map_or(Typed::Number(number as f64), Typed::Integer))
-        }
+        Plain::Integer(number) => Some(i64::try_from(number).map_or(Typed::Number(number as f64), Typed::Integer)),
         Plain::Float(number) => Some(Typed::Number(number)),
         Plain::Boolean(flag) => Some(Typed::Boolean(flag)),
         Plain::Null => None,

@@ -55,28 +55,15 @@ impl Files {
     ///
     /// # Errors
     /// The site file cannot be read or is not UTF-8.
-    pub(super) fn read(
-        path: &Path,
-        parser: &mut Parser,
-        sink: &mut Diagnostics,
-    ) -> io::Result<Self> {
+    pub(super) fn read(path: &Path, parser: &mut Parser, sink: &mut Diagnostics) -> io::Result<Self> {
         let absolute = std::path::absolute(path)?;
         let bytes = std::fs::read(&absolute)?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            io::Error::new(
-                io::ErrorKind::InvalidData,
-                format!("not UTF-8 text: {error}"),
-            )
-        })?;
+        let text = String::from_utf8(bytes)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("not UTF-8 text: {error}")))?;
         let folder = absolute.parent().unwrap_or(Path::new("/")).to_path_buf();
         let shown_folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-        let mut files = Self {
-            sources: Sources::default(),
-            documents: Vec::new(),
-            watch: BTreeSet::new(),
-            folder,
-            shown_folder,
-        };
+        let mut files =
+            Self { sources: Sources::default(), documents: Vec::new(), watch: BTreeSet::new(), folder, shown_folder };
         files.watch.insert(absolute.clone());
         files.add(absolute, text.into(), None, parser, sink);
         let mut next = 0;
@@ -97,40 +84,23 @@ impl Files {
     ) {
         let id = self.sources.add(self.shown(&path), text.clone());
         let document = parser.parse(id, &text, sink);
-        self.documents.push(ReadFile {
-            id,
-            path,
-            document,
-            included,
-        });
+        self.documents.push(ReadFile { id, path, document, included });
     }
 
     /// The name of a path in messages: as the user would write it from where they stand.
     pub(super) fn shown(&self, path: &Path) -> String {
-        let relative = path
-            .strip_prefix(&self.folder)
-            .map(|rest| self.shown_folder.join(rest));
-        relative
-            .unwrap_or_else(|_| path.to_path_buf())
-            .display()
-            .to_string()
+        let relative = path.strip_prefix(&self.folder).map(|rest| self.shown_folder.join(rest));
+        relative.unwrap_or_else(|_| path.to_path_buf()).display().to_string()
     }
 
     /// The name of a path inside the site: relative to its folder, wherever the command was called.
     pub(super) fn inside(&self, path: &Path) -> String {
-        path.strip_prefix(&self.folder)
-            .unwrap_or(path)
-            .display()
-            .to_string()
+        path.strip_prefix(&self.folder).unwrap_or(path).display().to_string()
     }
 
     /// The absolute path that a file of the site means by `relative`.
     pub(super) fn beside(&self, file: FileId, relative: &str) -> PathBuf {
-        let base = self
-            .documents
-            .iter()
-            .find(|read| read.id == file)
-            .and_then(|read| read.path.parent());
+        let base = self.documents.iter().find(|read| read.id == file).and_then(|read| read.path.parent());
         clean(&base.unwrap_or(&self.folder).join(relative))
     }
 
@@ -152,11 +122,7 @@ impl Files {
         let cx = Context::new(&values);
         let includes: Vec<Include> = {
             let readers = self.documents[index].document.readers(&cx);
-            readers
-                .iter()
-                .filter(|reader| reader.name() == "include")
-                .flat_map(decode_include)
-                .collect()
+            readers.iter().filter(|reader| reader.name() == "include").flat_map(decode_include).collect()
         };
         sink.extend(cx.into_findings());
         for include in includes {
@@ -164,31 +130,16 @@ impl Files {
         }
     }
 
-    fn follow(
-        &mut self,
-        index: usize,
-        include: &Include,
-        parser: &mut Parser,
-        sink: &mut Diagnostics,
-    ) {
+    fn follow(&mut self, index: usize, include: &Include, parser: &mut Parser, sink: &mut Diagnostics) {
         let pattern = self.beside(self.documents[index].id, &include.pattern.it);
         if include.pattern.it.contains(['*', '?', '[']) {
             let found = self.expand(&pattern);
             if found.is_empty() && !include.optional {
                 let message = format!("`{}` matches no file", include.pattern.it);
-                let help = format!(
-                    "looked for {}; write optional=#true if that is fine",
-                    pattern.display()
-                );
+                let help = format!("looked for {}; write optional=#true if that is fine", pattern.display());
                 let span = include.pattern.span;
                 sink.push(
-                    Diagnostic::new(
-                        &codes::INCLUDE_NOTHING,
-                        message,
-                        span,
-                        "nothing is included here",
-                    )
-                    .help(help),
+                    Diagnostic::new(&codes::INCLUDE_NOTHING, message, span, "nothing is included here").help(help),
                 );
             }
             for path in found {
@@ -214,14 +165,7 @@ impl Files {
         found
     }
 
-    fn include(
-        &mut self,
-        index: usize,
-        path: PathBuf,
-        include: &Include,
-        parser: &mut Parser,
-        sink: &mut Diagnostics,
-    ) {
+    fn include(&mut self, index: usize, path: PathBuf, include: &Include, parser: &mut Parser, sink: &mut Diagnostics) {
         let span = include.pattern.span;
         if let Some(earlier) = self.documents.iter().find(|read| read.path == path) {
             sink.push(self.twice(index, earlier, span));
@@ -231,25 +175,12 @@ impl Files {
             FileText::Text(text) => self.add(path, text, Some(span), parser, sink),
             FileText::Missing if include.optional => {}
             FileText::Missing => sink.push(
-                Diagnostic::new(
-                    &codes::INCLUDE_MISSING,
-                    "there is no such file",
-                    span,
-                    "named here",
-                )
-                .help(format!(
-                    "looked for {}; write optional=#true if it may be absent",
-                    path.display()
-                )),
+                Diagnostic::new(&codes::INCLUDE_MISSING, "there is no such file", span, "named here")
+                    .help(format!("looked for {}; write optional=#true if it may be absent", path.display())),
             ),
             FileText::Unreadable(why) => sink.push(
-                Diagnostic::new(
-                    &codes::INCLUDE_UNREADABLE,
-                    "this file cannot be read",
-                    span,
-                    why,
-                )
-                .help(format!("it is {}", path.display())),
+                Diagnostic::new(&codes::INCLUDE_UNREADABLE, "this file cannot be read", span, why)
+                    .help(format!("it is {}", path.display())),
             ),
         }
     }
@@ -264,20 +195,11 @@ impl Files {
                     .help("remove this include");
             }
             let read = self.documents.iter().find(|read| read.id == id);
-            chain = read
-                .and_then(|read| read.included)
-                .map(|include| include.file);
+            chain = read.and_then(|read| read.included).map(|include| include.file);
         }
-        let found = Diagnostic::new(
-            &codes::INCLUDE_TWICE,
-            "this file is included twice",
-            span,
-            "included again",
-        );
+        let found = Diagnostic::new(&codes::INCLUDE_TWICE, "this file is included twice", span, "included again");
         match earlier.included {
-            Some(first) => found
-                .also(first, "included here first")
-                .help("remove one of them"),
+            Some(first) => found.also(first, "included here first").help("remove one of them"),
             None => found,
         }
     }
@@ -291,11 +213,7 @@ struct Include {
 
 fn decode_include(reader: &Reader<'_>) -> Vec<Include> {
     let optional = reader.switch("optional").is_some_and(|at| at.it);
-    reader
-        .args()
-        .into_iter()
-        .map(|pattern| Include { pattern, optional })
-        .collect()
+    reader.args().into_iter().map(|pattern| Include { pattern, optional }).collect()
 }
 
 /// Takes `.` and `..` out of a path by its text alone, so that one file has one name.

@@ -56,17 +56,9 @@ impl Loader {
     pub fn load(&mut self, path: &Path) -> io::Result<Loaded> {
         let mut found = Diagnostics::default();
         let mut files = Files::read(path, &mut self.parser, &mut found)?;
-        let folders = files
-            .documents
-            .iter()
-            .map(|read| read.path.parent().unwrap_or(Path::new("/")).to_path_buf());
-        let broken = files
-            .documents
-            .iter()
-            .flat_map(|read| read.document.broken());
-        let complete = broken
-            .into_iter()
-            .all(|broken| broken.name.as_deref() != Some("secrets"));
+        let folders = files.documents.iter().map(|read| read.path.parent().unwrap_or(Path::new("/")).to_path_buf());
+        let broken = files.documents.iter().flat_map(|read| read.document.broken());
+        let complete = broken.into_iter().all(|broken| broken.name.as_deref() != Some("secrets"));
         let values = Values::new(&files.folder, folders.collect(), complete);
         let config = Config::decode(&files, &values, &mut found);
         let resolver = Resolver {
@@ -83,13 +75,7 @@ impl Loader {
         self.scripts.prune();
         let mut watch = std::mem::take(&mut files.watch);
         watch.extend(values.files());
-        Ok(Loaded {
-            site,
-            diagnostics: found.sorted(),
-            sources: files.sources,
-            watch,
-            counts,
-        })
+        Ok(Loaded { site, diagnostics: found.sorted(), sources: files.sources, watch, counts })
     }
 }
 

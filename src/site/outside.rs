@@ -39,11 +39,7 @@ impl Values {
     /// Values for a site whose files lie in these folders, in the order of their ids. `complete` is false when a block
     /// of secrets could not be read.
     pub(super) fn new(folder: &Path, folders: Vec<PathBuf>, complete: bool) -> Self {
-        Self {
-            folders,
-            complete,
-            ..Self::without_secrets(folder)
-        }
+        Self { folders, complete, ..Self::without_secrets(folder) }
     }
 
     /// Adds a secret that later values may name.
@@ -72,8 +68,7 @@ impl Outside for Values {
         let folder = self.folders.get(from.0 as usize).unwrap_or(&self.folder);
         let path = folder.join(path);
         self.read.borrow_mut().insert(path.clone());
-        let mut text = std::fs::read_to_string(&path)
-            .map_err(|error| format!("{}: {error}", path.display()))?;
+        let mut text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         if text.ends_with('\n') {
             text.pop();
             text.truncate(text.strip_suffix('\r').map_or(text.len(), str::len));
@@ -106,21 +101,10 @@ mod tests {
     fn one_trailing_newline_is_cut() {
         let folder = tempfile::tempdir().unwrap();
         let values = Values::without_secrets(folder.path());
-        for (written, read) in [
-            ("a", "a"),
-            ("a\n", "a"),
-            ("a\n\n", "a\n"),
-            ("a\r\n", "a"),
-            ("", ""),
-        ] {
+        for (written, read) in [("a", "a"), ("a\n", "a"), ("a\n\n", "a\n"), ("a\r\n", "a"), ("", "")] {
             std::fs::write(folder.path().join("f"), written).unwrap();
             assert_eq!(values.file(FileId(0), "f").unwrap(), read, "{written:?}");
         }
-        assert!(
-            values
-                .file(FileId(0), "absent")
-                .unwrap_err()
-                .contains("absent")
-        );
+        assert!(values.file(FileId(0), "absent").unwrap_err().contains("absent"));
     }
 }

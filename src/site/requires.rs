@@ -26,11 +26,7 @@ pub(super) fn scan(text: &str) -> Requires {
             byte if byte.is_ascii_alphabetic() || byte == b'_' => {
                 let end = word_end(bytes, at);
                 let field = at > 0 && matches!(bytes[at - 1], b'.' | b':');
-                at = if &text[at..end] == "require" && !field {
-                    read_call(text, end, &mut found)
-                } else {
-                    end
-                };
+                at = if &text[at..end] == "require" && !field { read_call(text, end, &mut found) } else { end };
             }
             _ => at += 1,
         }
@@ -97,20 +93,14 @@ fn word_end(bytes: &[u8], from: usize) -> usize {
 
 fn skip_space(bytes: &[u8], from: usize) -> usize {
     let from = from.min(bytes.len());
-    from + bytes[from..]
-        .iter()
-        .take_while(|byte| byte.is_ascii_whitespace())
-        .count()
+    from + bytes[from..].iter().take_while(|byte| byte.is_ascii_whitespace()).count()
 }
 
 fn skip_comment(bytes: &[u8], from: usize) -> usize {
     if let Some(end) = long_bracket_end(bytes, from + 2) {
         return end;
     }
-    from + bytes[from..]
-        .iter()
-        .take_while(|byte| **byte != b'\n')
-        .count()
+    from + bytes[from..].iter().take_while(|byte| **byte != b'\n').count()
 }
 
 fn skip_quoted(bytes: &[u8], from: usize) -> usize {
@@ -130,19 +120,13 @@ fn skip_quoted(bytes: &[u8], from: usize) -> usize {
 /// The end of a `[[ … ]]` or `[=[ … ]=]` that begins at `from`.
 fn long_bracket_end(bytes: &[u8], from: usize) -> Option<usize> {
     let rest = bytes.get(from..)?;
-    let level = rest
-        .get(1..)?
-        .iter()
-        .take_while(|byte| **byte == b'=')
-        .count();
+    let level = rest.get(1..)?.iter().take_while(|byte| **byte == b'=').count();
     if rest.first() != Some(&b'[') || rest.get(level + 1) != Some(&b'[') {
         return None;
     }
     let close: Vec<u8> = [b"]".as_slice(), &vec![b'='; level], b"]"].concat();
     let body = from + level + 2;
-    let end = bytes[body..]
-        .windows(close.len())
-        .position(|window| window == close);
+    let end = bytes[body..].windows(close.len()).position(|window| window == close);
     Some(end.map_or(bytes.len(), |at| body + at + close.len()))
 }
 
@@ -157,11 +141,7 @@ mod tests {
             ("local a = require('lib.b').c", &["lib.b"], false),
             ("require ( \"a\" ) require'b'", &["a", "b"], false),
             ("-- require \"a\"\n--[[ require 'b' ]] return 1", &[], false),
-            (
-                "return 'require \"a\"' .. [[require 'b']] .. [=[ ]] require 'c' ]=]",
-                &[],
-                false,
-            ),
+            ("return 'require \"a\"' .. [[require 'b']] .. [=[ ]] require 'c' ]=]", &[], false),
             ("return `require \"a\"`", &[], false),
             ("return x.require('a') .. y:require('b')", &[], false),
             ("require(name)", &[], true),
@@ -175,13 +155,8 @@ mod tests {
         ];
         for (text, names, computed) in cases {
             let found = scan(text);
-            let found_names: Vec<&str> =
-                found.names.iter().map(|(name, _)| name.as_str()).collect();
-            assert_eq!(
-                (found_names.as_slice(), found.computed),
-                (*names, *computed),
-                "{text}"
-            );
+            let found_names: Vec<&str> = found.names.iter().map(|(name, _)| name.as_str()).collect();
+            assert_eq!((found_names.as_slice(), found.computed), (*names, *computed), "{text}");
         }
     }
 
@@ -199,13 +174,7 @@ mod tests {
             let found = scan(text);
             assert_eq!(
                 (found.optional.as_slice(), found.computed),
-                (
-                    &*optional
-                        .iter()
-                        .map(|name| (*name).to_owned())
-                        .collect::<Vec<_>>(),
-                    *computed
-                ),
+                (&*optional.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(), *computed),
                 "{text}"
             );
             assert!(found.names.is_empty(), "{text}");

@@ -30,32 +30,17 @@ impl ScriptCache {
     ///
     /// # Errors
     /// The text is no Luau.
-    pub(super) fn intern(
-        &mut self,
-        origin: &str,
-        text: Arc<str>,
-        lines: LineMap,
-    ) -> Result<Arc<Script>, SyntaxError> {
-        let place = Place {
-            origin: origin.into(),
-            first_line: lines.line(1),
-            text: text.clone(),
-            lines: lines.0.clone(),
-        };
+    pub(super) fn intern(&mut self, origin: &str, text: Arc<str>, lines: LineMap) -> Result<Arc<Script>, SyntaxError> {
+        let place =
+            Place { origin: origin.into(), first_line: lines.line(1), text: text.clone(), lines: lines.0.clone() };
         if let Some(script) = self.known.get(&place).and_then(Weak::upgrade) {
             return Ok(script);
         }
         let native = wants_native(&text);
         let bytecode = self.compile(&text)?;
         self.next += 1;
-        let script = Arc::new(Script {
-            id: ScriptId(self.next),
-            origin: place.origin.clone(),
-            text,
-            bytecode,
-            lines,
-            native,
-        });
+        let script =
+            Arc::new(Script { id: ScriptId(self.next), origin: place.origin.clone(), text, bytecode, lines, native });
         self.known.insert(place, Arc::downgrade(&script));
         Ok(script)
     }
@@ -65,41 +50,28 @@ impl ScriptCache {
             return Ok(bytecode);
         }
         let bytecode: Arc<[u8]> = compile(text)?.into();
-        self.bytecode
-            .insert(text.clone(), Arc::downgrade(&bytecode));
+        self.bytecode.insert(text.clone(), Arc::downgrade(&bytecode));
         Ok(bytecode)
     }
 
     /// Forgets scripts that no site has any more.
     pub(super) fn prune(&mut self) {
         self.known.retain(|_, script| script.strong_count() > 0);
-        self.bytecode
-            .retain(|_, bytecode| bytecode.strong_count() > 0);
+        self.bytecode.retain(|_, bytecode| bytecode.strong_count() > 0);
     }
 }
 
 /// Whether a script asks for native code: `--!native` before its first line of code, as in Luau.
 fn wants_native(text: &str) -> bool {
-    let comments = text
-        .lines()
-        .map(str::trim)
-        .take_while(|line| line.is_empty() || line.starts_with("--"));
+    let comments = text.lines().map(str::trim).take_while(|line| line.is_empty() || line.starts_with("--"));
     comments.into_iter().any(|line| line == "--!native")
 }
 
 /// A syntax error as a diagnostic. `span` gives the file's place of a byte range of the text.
-pub(super) fn syntax_diagnostic(
-    text: &str,
-    error: &SyntaxError,
-    span: impl Fn(Range<usize>) -> Span,
-) -> Diagnostic {
+pub(super) fn syntax_diagnostic(text: &str, error: &SyntaxError, span: impl Fn(Range<usize>) -> Span) -> Diagnostic {
     let message = format!("Lua syntax error: {}", without_place(&error.message));
     let place = culprit(text, error);
-    let label = if place.is_empty() {
-        "the script ends here"
-    } else {
-        "here"
-    };
+    let label = if place.is_empty() { "the script ends here" } else { "here" };
     let found = Diagnostic::new(&codes::SCRIPT_SYNTAX, message, span(place), label);
     match opener(text, &error.message) {
         Some((range, word)) => found.also(span(range), format!("this `{word}` is never closed")),
@@ -109,15 +81,10 @@ pub(super) fn syntax_diagnostic(
 
 /// Luau's message without "at line 2" or "at column 5": these count in the script, and a label shows the place.
 fn without_place(message: &str) -> String {
-    let Some(at) = message
-        .find("' at line ")
-        .or_else(|| message.find("' at column "))
-    else {
+    let Some(at) = message.find("' at line ").or_else(|| message.find("' at column ")) else {
         return message.to_owned();
     };
-    let end = message[at..]
-        .find(')')
-        .map_or(message.len(), |end| at + end);
+    let end = message[at..].find(')').map_or(message.len(), |end| at + end);
     format!("{}{}", &message[..at + 1], &message[end..])
 }
 
@@ -132,10 +99,7 @@ fn culprit(text: &str, error: &SyntaxError) -> Range<usize> {
         let end = text.trim_end().len();
         return end..end;
     }
-    let occurrences: Vec<usize> = text[line.clone()]
-        .match_indices(token)
-        .map(|(at, _)| line.start + at)
-        .collect();
+    let occurrences: Vec<usize> = text[line.clone()].match_indices(token).map(|(at, _)| line.start + at).collect();
     let fails = |at: &&usize| {
         let cut = &text[..**at + token.len()];
         compile(cut).is_err_and(|error| told_token(&error.message) != Some("<eof>"))
@@ -146,19 +110,13 @@ fn culprit(text: &str, error: &SyntaxError) -> Range<usize> {
 
 /// The token in Luau's "…, got 'x'", "… near 'x'" or "… got <eof>".
 fn told_token(message: &str) -> Option<&str> {
-    let at = ["got ", "near "]
-        .iter()
-        .filter_map(|word| message.rfind(word).map(|at| at + word.len()))
-        .max()?;
+    let at = ["got ", "near "].iter().filter_map(|word| message.rfind(word).map(|at| at + word.len())).max()?;
     let rest = &message[at..];
     if rest.starts_with("<eof>") {
         return Some("<eof>");
     }
     let inner = rest.strip_prefix('\'')?;
-    inner
-        .rfind('\'')
-        .map(|end| &inner[..end])
-        .filter(|token| !token.is_empty())
+    inner.rfind('\'').map(|end| &inner[..end]).filter(|token| !token.is_empty())
 }
 
 /// The word that is to be closed, from Luau's "(to close 'if' at line 2)" or "… at column 5".
@@ -166,9 +124,7 @@ fn opener<'m>(text: &str, message: &'m str) -> Option<(Range<usize>, &'m str)> {
     let rest = &message[message.find("(to close '")? + "(to close '".len()..];
     let word = &rest[..rest.find('\'')?];
     let place = rest[word.len()..].strip_prefix("' at line ")?;
-    let digits = place
-        .find(|char: char| !char.is_ascii_digit())
-        .unwrap_or(place.len());
+    let digits = place.find(|char: char| !char.is_ascii_digit()).unwrap_or(place.len());
     let line = line_range(text, place[..digits].parse().ok()?);
     let at = line.start + text[line].find(word)?;
     Some((at..at + word.len(), word))
@@ -203,15 +159,8 @@ mod tests {
         let diagnostic = syntax_diagnostic(text, &error, span);
         let cut = |span: Span| text[span.start as usize..span.end as usize].to_owned();
         (
-            format!(
-                "{}@{}",
-                cut(diagnostic.primary.span),
-                diagnostic.primary.span.start
-            ),
-            diagnostic
-                .related
-                .first()
-                .map(|label| format!("{}@{}", cut(label.span), label.span.start)),
+            format!("{}@{}", cut(diagnostic.primary.span), diagnostic.primary.span.start),
+            diagnostic.related.first().map(|label| format!("{}@{}", cut(label.span), label.span.start)),
         )
     }
 
@@ -232,18 +181,10 @@ mod tests {
     #[test]
     fn equal_texts_at_different_places_are_two_scripts_and_unchanged_ones_stay() {
         let mut cache = ScriptCache::default();
-        let first = cache
-            .intern("a.kdl", "return 1".into(), LineMap(vec![3]))
-            .unwrap();
-        let other = cache
-            .intern("b.kdl", "return 1".into(), LineMap(vec![3]))
-            .unwrap();
-        let again = cache
-            .intern("a.kdl", "return 1".into(), LineMap(vec![3]))
-            .unwrap();
-        let moved = cache
-            .intern("a.kdl", "return 1".into(), LineMap(vec![4]))
-            .unwrap();
+        let first = cache.intern("a.kdl", "return 1".into(), LineMap(vec![3])).unwrap();
+        let other = cache.intern("b.kdl", "return 1".into(), LineMap(vec![3])).unwrap();
+        let again = cache.intern("a.kdl", "return 1".into(), LineMap(vec![3])).unwrap();
+        let moved = cache.intern("a.kdl", "return 1".into(), LineMap(vec![4])).unwrap();
         assert_eq!(first.id, again.id);
         assert!(first.id != other.id && first.id != moved.id);
         drop((first, other, again, moved));

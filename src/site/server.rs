@@ -23,14 +23,9 @@ impl Scalar for Bind {
         if let Some(path) = text.strip_prefix("unix:") {
             return Ok(Self::Unix(PathBuf::from(path)));
         }
-        let named = text
-            .strip_prefix("localhost:")
-            .map(|port| format!("127.0.0.1:{port}"));
+        let named = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
         let address = named.as_deref().unwrap_or(&text);
-        address
-            .parse()
-            .map(Self::Tcp)
-            .map_err(|_| bind_fault(&text))
+        address.parse().map(Self::Tcp).map_err(|_| bind_fault(&text))
     }
 }
 
@@ -60,21 +55,13 @@ pub struct Network(pub ipnet::IpNet);
 impl Scalar for Network {
     fn read(value: &Plain) -> Result<Self, Bad> {
         let text = String::read(value)?;
-        let single = text
-            .parse::<std::net::IpAddr>()
-            .ok()
-            .map(ipnet::IpNet::from);
-        single
-            .or_else(|| text.parse().ok())
-            .map(Self)
-            .ok_or_else(|| Bad {
-                message: "this is no network".into(),
-                label: "not a network".into(),
-                help: Some(
-                    "write an address or a network such as \"10.0.0.0/8\" or \"fd00::/8\"".into(),
-                ),
-                part: None,
-            })
+        let single = text.parse::<std::net::IpAddr>().ok().map(ipnet::IpNet::from);
+        single.or_else(|| text.parse().ok()).map(Self).ok_or_else(|| Bad {
+            message: "this is no network".into(),
+            label: "not a network".into(),
+            help: Some("write an address or a network such as \"10.0.0.0/8\" or \"fd00::/8\"".into()),
+            part: None,
+        })
     }
 }
 
@@ -130,27 +117,19 @@ impl ServerSettings {
     /// Reads a `server` node.
     pub fn decode(reader: &Reader<'_>) -> Self {
         let default = Self::default();
-        let time = |key: &str, default: Duration| {
-            reader
-                .get::<scalar::Duration>(key)
-                .map_or(default, |at| at.it.0)
-        };
+        let time = |key: &str, default: Duration| reader.get::<scalar::Duration>(key).map_or(default, |at| at.it.0);
         let networks = reader.list::<Network>("trusted-proxies");
         Self {
             binds: reader.list("bind"),
             workers: reader.get("workers").map_or(default.workers, |at| at.it),
             timeout: time("timeout", default.timeout),
-            max_body: reader
-                .get::<Size>("max-body")
-                .map_or(default.max_body, |at| at.it.0),
+            max_body: reader.get::<Size>("max-body").map_or(default.max_body, |at| at.it.0),
             header_timeout: time("header-timeout", default.header_timeout),
             body_timeout: time("body-timeout", default.body_timeout),
             keep_alive: time("keep-alive", default.keep_alive),
             max_connections: reader.get("max-connections").map(|at| at.it),
             trusted_proxies: networks.into_iter().map(|at| at.it.0).collect(),
-            compress: reader
-                .switch("compress")
-                .map_or(default.compress, |at| at.it),
+            compress: reader.switch("compress").map_or(default.compress, |at| at.it),
             shutdown_grace: time("shutdown-grace", default.shutdown_grace),
             headers: headers::decode(reader),
         }
@@ -176,12 +155,9 @@ mod tests {
         assert!(matches!(read("[::1]:8080"), Ok(Bind::Tcp(_))));
         assert!(matches!(read("localhost:80"), Ok(Bind::Tcp(_))));
         assert!(matches!(read("unix:/run/x.sock"), Ok(Bind::Unix(_))));
-        for (text, hint) in [
-            ("8080", "127.0.0.1:8080"),
-            (":80", "0.0.0.0:80"),
-            ("::1", "port is missing"),
-            ("x", "127.0.0.1"),
-        ] {
+        for (text, hint) in
+            [("8080", "127.0.0.1:8080"), (":80", "0.0.0.0:80"), ("::1", "port is missing"), ("x", "127.0.0.1")]
+        {
             let bad = read(text).expect_err(text);
             assert!(bad.help.unwrap().contains(hint), "{text}");
         }

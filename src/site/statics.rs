@@ -23,11 +23,7 @@ impl StaticSettings {
             span: reader.span(),
             prefix: reader.arg(0)?,
             dir: reader.get("dir")?,
-            index: Some(
-                reader
-                    .get("index")
-                    .map_or_else(|| "index.html".to_owned(), |at| at.it),
-            ),
+            index: Some(reader.get("index").map_or_else(|| "index.html".to_owned(), |at| at.it)),
             headers: headers::decode(reader),
         })
     }

@@ -16,8 +16,7 @@ const COARSE_TICK: Duration = Duration::from_secs(2);
 
 /// Names in a folder that are scratch of editors or written by servers; they never count.
 const SCRATCH: &[&str] = &[
-    "~", ".bak", ".db", ".log", ".pid", ".sock", ".sqlite", ".swo", ".swp", ".swx", ".tmp",
-    "-journal", "-shm", "-wal",
+    "~", ".bak", ".db", ".log", ".pid", ".sock", ".sqlite", ".swo", ".swp", ".swx", ".tmp", "-journal", "-shm", "-wal",
 ];
 
 /// What a look at a path found.
@@ -79,11 +78,7 @@ impl Fingerprint {
         let metadata = match fs::metadata(path) {
             Ok(metadata) => metadata,
             Err(error) => {
-                return Self {
-                    content: Content::failed(&error),
-                    stamp: None,
-                    unsure: false,
-                };
+                return Self { content: Content::failed(&error), stamp: None, unsure: false };
             }
         };
         let stamp = Stamp::of(&metadata);
@@ -93,24 +88,15 @@ impl Fingerprint {
         {
             return before.clone();
         }
-        let content = if metadata.is_dir() {
-            names(path)
-        } else {
-            file(path)
-        };
+        let content = if metadata.is_dir() { names(path) } else { file(path) };
         let content = content.unwrap_or_else(|error| Content::failed(&error));
-        Self {
-            content,
-            stamp: Some(stamp),
-            unsure: touched_since(&metadata, now),
-        }
+        Self { content, stamp: Some(stamp), unsure: touched_since(&metadata, now) }
     }
 
     /// Whether the path was touched so lately that it may not be complete.
     pub(super) fn is_half_written(&self, now: SystemTime) -> bool {
         let Some(stamp) = self.stamp else { return true };
-        now.duration_since(time(stamp.changed))
-            .is_ok_and(|age| age < HALF_WRITTEN)
+        now.duration_since(time(stamp.changed)).is_ok_and(|age| age < HALF_WRITTEN)
     }
 }
 
@@ -126,9 +112,7 @@ impl Content {
     /// Whether this is much less than `before`: a file of less than half the length, or none.
     pub(super) fn is_much_less_than(&self, before: &Self) -> bool {
         match (before, self) {
-            (Self::File { length: before, .. }, Self::File { length, .. }) => {
-                *length < before.div_ceil(2)
-            }
+            (Self::File { length: before, .. }, Self::File { length, .. }) => *length < before.div_ceil(2),
             (Self::File { .. } | Self::Folder { .. }, Self::Missing) => true,
             _ => false,
         }
@@ -137,11 +121,7 @@ impl Content {
 
 /// Whether the system's own times of something say that it was touched at `moment` or later. In doubt it was.
 pub(super) fn touched_since(metadata: &Metadata, moment: SystemTime) -> bool {
-    let tick = if metadata.ctime_nsec() == 0 {
-        COARSE_TICK
-    } else {
-        TICK
-    };
+    let tick = if metadata.ctime_nsec() == 0 { COARSE_TICK } else { TICK };
     time((metadata.ctime(), metadata.ctime_nsec())) + tick >= moment
 }
 
@@ -164,10 +144,7 @@ fn file(path: &Path) -> io::Result<Content> {
     loop {
         match file.read(&mut buffer) {
             Ok(0) => {
-                return Ok(Content::File {
-                    hash: hasher.finish(),
-                    length,
-                });
+                return Ok(Content::File { hash: hasher.finish(), length });
             }
             Ok(count) => {
                 hasher.write(&buffer[..count]);
@@ -196,9 +173,7 @@ fn names(path: &Path) -> io::Result<Content> {
         // No name holds either byte, so that two lists never look like one.
         hasher.write_u8(if folder { b'/' } else { 0 });
     }
-    Ok(Content::Folder {
-        names: hasher.finish(),
-    })
+    Ok(Content::Folder { names: hasher.finish() })
 }
 
 #[cfg(test)]
@@ -235,24 +210,10 @@ mod tests {
         let later = SystemTime::now() + Duration::from_secs(3);
         let old = Fingerprint::take(&path, None, later);
         assert!(!old.unsure && !old.is_half_written(later));
-        let forged = Fingerprint {
-            content: Content::Missing,
-            ..old.clone()
-        };
-        assert_eq!(
-            Fingerprint::take(&path, Some(&forged), later).content,
-            Content::Missing,
-            "not read again"
-        );
-        let unsure = Fingerprint {
-            unsure: true,
-            ..forged
-        };
-        assert_eq!(
-            Fingerprint::take(&path, Some(&unsure), later).content,
-            old.content,
-            "read again"
-        );
+        let forged = Fingerprint { content: Content::Missing, ..old.clone() };
+        assert_eq!(Fingerprint::take(&path, Some(&forged), later).content, Content::Missing, "not read again");
+        let unsure = Fingerprint { unsure: true, ..forged };
+        assert_eq!(Fingerprint::take(&path, Some(&unsure), later).content, old.content, "read again");
     }
 
     #[test]
@@ -267,21 +228,14 @@ mod tests {
         let one = content(folder.path());
         assert_ne!(one, empty);
         fs::write(folder.path().join("a.kdl"), "yy").unwrap();
-        assert_eq!(
-            content(folder.path()),
-            one,
-            "contents of files do not count"
-        );
+        assert_eq!(content(folder.path()), one, "contents of files do not count");
         fs::create_dir(folder.path().join("sub")).unwrap();
         assert_ne!(content(folder.path()), one);
     }
 
     #[test]
     fn much_less() {
-        let file = |length| Content::File {
-            hash: length,
-            length,
-        };
+        let file = |length| Content::File { hash: length, length };
         assert!(file(0).is_much_less_than(&file(1)));
         assert!(file(49).is_much_less_than(&file(100)));
         assert!(!file(50).is_much_less_than(&file(100)));
@@ -292,10 +246,7 @@ mod tests {
 
     #[test]
     fn times_before_1970_and_without_fraction() {
-        assert_eq!(
-            time((-1, 500_000_000)),
-            SystemTime::UNIX_EPOCH - Duration::from_millis(500)
-        );
+        assert_eq!(time((-1, 500_000_000)), SystemTime::UNIX_EPOCH - Duration::from_millis(500));
         assert_eq!(time((1, 5)), SystemTime::UNIX_EPOCH + Duration::new(1, 5));
     }
 }

@@ -15,10 +15,7 @@ const LINKS: usize = 40;
 /// The folders to watch for all these paths.
 pub(super) fn of<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> BTreeSet<PathBuf> {
     let folders = on_the_way(paths);
-    let above = folders
-        .iter()
-        .filter_map(|folder| folder.parent())
-        .map(Path::to_owned);
+    let above = folders.iter().filter_map(|folder| folder.parent()).map(Path::to_owned);
     above.chain(folders.iter().cloned()).collect()
 }
 
@@ -32,9 +29,7 @@ pub(super) fn on_the_way<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> BT
             continue;
         };
         // Many files share few folders, which are followed only once.
-        let real = parents
-            .entry(parent)
-            .or_insert_with(|| follow(parent, &mut folders));
+        let real = parents.entry(parent).or_insert_with(|| follow(parent, &mut folders));
         let Some(real) = real else { continue };
         let path = real.join(name);
         match fs::symlink_metadata(&path) {
@@ -72,11 +67,7 @@ fn follow(path: &Path, folders: &mut BTreeSet<PathBuf>) -> Option<PathBuf> {
             }
         }
     }
-    folders.insert(if real.is_dir() {
-        real.clone()
-    } else {
-        real.parent().unwrap_or(&real).to_owned()
-    });
+    folders.insert(if real.is_dir() { real.clone() } else { real.parent().unwrap_or(&real).to_owned() });
     Some(real)
 }
 
@@ -107,9 +98,7 @@ mod tests {
     /// The folders for one path, relative to the temporary folder; what lies above that is left out.
     fn found(root: &Path, path: &str) -> Vec<String> {
         let folders = of([&root.join(path)]);
-        let inside = folders
-            .iter()
-            .filter_map(|folder| folder.strip_prefix(root).ok());
+        let inside = folders.iter().filter_map(|folder| folder.strip_prefix(root).ok());
         inside.map(|folder| folder.display().to_string()).collect()
     }
 
@@ -120,16 +109,8 @@ mod tests {
         fs::create_dir_all(root.join("a/b/c")).unwrap();
         fs::write(root.join("a/b/c/file"), "x").unwrap();
         assert_eq!(found(&root, "a/b/c/file"), ["a/b", "a/b/c"]);
-        assert_eq!(
-            found(&root, "a/b/c"),
-            ["a", "a/b", "a/b/c"],
-            "a folder itself is watched"
-        );
-        assert_eq!(
-            found(&root, "a/b/x/y/z"),
-            ["a", "a/b"],
-            "the nearest that exists"
-        );
+        assert_eq!(found(&root, "a/b/c"), ["a", "a/b", "a/b/c"], "a folder itself is watched");
+        assert_eq!(found(&root, "a/b/x/y/z"), ["a", "a/b"], "the nearest that exists");
         assert_eq!(found(&root, "a/b/c/missing"), ["a/b", "a/b/c"]);
     }
 
@@ -141,10 +122,7 @@ mod tests {
         fs::write(root.join("config/..2026/site.kdl"), "x").unwrap();
         symlink("..2026", root.join("config/..data")).unwrap();
         symlink("..data/site.kdl", root.join("config/site.kdl")).unwrap();
-        assert_eq!(
-            found(&root, "config/site.kdl"),
-            ["", "config", "config/..2026"]
-        );
+        assert_eq!(found(&root, "config/site.kdl"), ["", "config", "config/..2026"]);
         fs::create_dir_all(root.join("elsewhere/deep")).unwrap();
         symlink(root.join("config"), root.join("elsewhere/deep/link")).unwrap();
         assert_eq!(

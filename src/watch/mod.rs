@@ -123,11 +123,7 @@ impl Watcher {
     ///
     /// # Errors
     /// The system starts no thread.
-    pub fn start(
-        paths: BTreeSet<PathBuf>,
-        since: SystemTime,
-        mode: Mode,
-    ) -> io::Result<(Self, Notices)> {
+    pub fn start(paths: BTreeSet<PathBuf>, since: SystemTime, mode: Mode) -> io::Result<(Self, Notices)> {
         Self::start_with(paths, since, mode, settle::PERIOD)
     }
 
@@ -140,23 +136,13 @@ impl Watcher {
         let (sender, messages) = channel();
         let (notices, receiver) = channel();
         let own = sender.clone();
-        std::thread::Builder::new()
-            .name("watch".to_owned())
-            .spawn(move || {
-                let mut patrol = Patrol::new(notices, own, mode, period);
-                patrol.track(&paths, since);
-                patrol.run(&messages);
-            })?;
-        let watcher = Self {
-            handle: Arc::new(Handle { sender }),
-        };
-        Ok((
-            watcher,
-            Notices {
-                receiver,
-                waiting: VecDeque::new(),
-            },
-        ))
+        std::thread::Builder::new().name("watch".to_owned()).spawn(move || {
+            let mut patrol = Patrol::new(notices, own, mode, period);
+            patrol.track(&paths, since);
+            patrol.run(&messages);
+        })?;
+        let watcher = Self { handle: Arc::new(Handle { sender }) };
+        Ok((watcher, Notices { receiver, waiting: VecDeque::new() }))
     }
 
     /// Tracks these paths from now on, and no others; `since` is the moment before the load that found them began.

@@ -72,12 +72,7 @@ pub(super) struct Patrol {
 }
 
 impl Patrol {
-    pub(super) fn new(
-        notices: Sender<Notice>,
-        own: Sender<Message>,
-        mode: Mode,
-        period: Duration,
-    ) -> Self {
+    pub(super) fn new(notices: Sender<Notice>, own: Sender<Message>, mode: Mode, period: Duration) -> Self {
         let now = Instant::now();
         let mut patrol = Self {
             notices,
@@ -93,12 +88,7 @@ impl Patrol {
         };
         if mode == Mode::Events {
             match patrol.listen(own) {
-                Ok(watcher) => {
-                    patrol.events = Some(Events {
-                        watcher,
-                        folders: BTreeMap::new(),
-                    })
-                }
+                Ok(watcher) => patrol.events = Some(Events { watcher, folders: BTreeMap::new() }),
                 Err(error) => patrol.warn(&error.to_string()),
             }
         }
@@ -167,11 +157,7 @@ impl Patrol {
     fn next_look(&self) -> Instant {
         let (at, took) = self.swept;
         let idle = self.events.is_some() && !self.warned && self.busy.elapsed() > IDLE_AFTER;
-        let period = if idle {
-            self.period.max(IDLE_PERIOD)
-        } else {
-            self.period
-        };
+        let period = if idle { self.period.max(IDLE_PERIOD) } else { self.period };
         let periodic = at + period.max(took * SHARE);
         self.settle.due().map_or(periodic, |due| due.min(periodic))
     }
@@ -295,10 +281,7 @@ impl Patrol {
         let Some(events) = &mut self.events else {
             return false;
         };
-        let replaced = events
-            .folders
-            .iter()
-            .any(|(folder, identity)| identity_of(folder) != Some(*identity));
+        let replaced = events.folders.iter().any(|(folder, identity)| identity_of(folder) != Some(*identity));
         if !all && !replaced {
             return false;
         }
@@ -332,9 +315,7 @@ impl Events {
         let stale: Vec<PathBuf> = self
             .folders
             .iter()
-            .filter(|(folder, identity)| {
-                !wanted.contains(*folder) || identity_of(folder) != Some(**identity)
-            })
+            .filter(|(folder, identity)| !wanted.contains(*folder) || identity_of(folder) != Some(**identity))
             .map(|(folder, _)| folder.clone())
             .collect();
         for folder in stale {
@@ -365,9 +346,7 @@ impl Events {
 
 /// What tells a folder from another one of the same name.
 fn identity_of(folder: &Path) -> Option<(u64, u64)> {
-    fs::metadata(folder)
-        .ok()
-        .map(|metadata| (metadata.dev(), metadata.ino()))
+    fs::metadata(folder).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 fn is_missing(error: &notify::Error) -> bool {
@@ -397,12 +376,7 @@ impl Doubt {
         };
         // The folders on the way tell of names that came, went, or were put in the place of others.
         let changed = touched(path, fs::metadata(path))
-            || folders::of([path])
-                .iter()
-                .any(|folder| touched(folder, fs::symlink_metadata(folder)));
-        Tracked {
-            told: (!changed).then(|| seen.clone()),
-            seen,
-        }
+            || folders::of([path]).iter().any(|folder| touched(folder, fs::symlink_metadata(folder)));
+        Tracked { told: (!changed).then(|| seen.clone()), seen }
     }
 }

@@ -64,8 +64,7 @@ impl Settle {
 
     /// When to look; `None` when there is no reason.
     pub(super) fn due(&self) -> Option<Instant> {
-        self.hints
-            .map(|(first, last)| (last + QUIET).min(first + LONGEST))
+        self.hints.map(|(first, last)| (last + QUIET).min(first + LONGEST))
     }
 
     /// A look was taken: what to do. Forgets the hints so far.
@@ -102,21 +101,9 @@ mod tests {
         start + Duration::from_millis(milliseconds)
     }
 
-    const CHANGED: Look = Look {
-        changed: true,
-        shrunk: false,
-        moving: true,
-    };
-    const SHRUNK: Look = Look {
-        changed: true,
-        shrunk: true,
-        moving: true,
-    };
-    const NOTHING: Look = Look {
-        changed: false,
-        shrunk: false,
-        moving: false,
-    };
+    const CHANGED: Look = Look { changed: true, shrunk: false, moving: true };
+    const SHRUNK: Look = Look { changed: true, shrunk: true, moving: true };
+    const NOTHING: Look = Look { changed: false, shrunk: false, moving: false };
 
     #[test]
     fn a_look_is_due_when_it_has_been_quiet() {
@@ -134,9 +121,7 @@ mod tests {
         let (start, mut settle, mut told) = (Instant::now(), Settle::default(), Vec::new());
         for save in 0..100 {
             let now = at(start, save * 10);
-            if settle.due().is_some_and(|due| due <= now)
-                && settle.looked(CHANGED, now) == Verdict::Tell
-            {
+            if settle.due().is_some_and(|due| due <= now) && settle.looked(CHANGED, now) == Verdict::Tell {
                 told.push(save * 10);
             }
             settle.hint(now);
@@ -151,16 +136,7 @@ mod tests {
         settle.hint(start);
         assert_eq!(settle.looked(SHRUNK, at(start, 70)), Verdict::Wait);
         assert_eq!(settle.due(), Some(at(start, 140)));
-        assert_eq!(
-            settle.looked(
-                Look {
-                    moving: false,
-                    ..SHRUNK
-                },
-                at(start, 140)
-            ),
-            Verdict::Tell
-        );
+        assert_eq!(settle.looked(Look { moving: false, ..SHRUNK }, at(start, 140)), Verdict::Tell);
         assert_eq!(settle.due(), None);
     }
 
@@ -169,11 +145,7 @@ mod tests {
         let (start, mut settle) = (Instant::now(), Settle::default());
         assert_eq!(settle.looked(SHRUNK, at(start, 70)), Verdict::Wait);
         assert_eq!(settle.looked(NOTHING, at(start, 140)), Verdict::Calm);
-        assert_eq!(
-            settle.looked(SHRUNK, at(start, 300)),
-            Verdict::Wait,
-            "the next one is put off anew"
-        );
+        assert_eq!(settle.looked(SHRUNK, at(start, 300)), Verdict::Wait, "the next one is put off anew");
     }
 
     #[test]
@@ -198,15 +170,6 @@ mod tests {
         let (start, mut settle) = (Instant::now(), Settle::default());
         settle.retry(start);
         assert_eq!(settle.looked(CHANGED, at(start, 70)), Verdict::Wait);
-        assert_eq!(
-            settle.looked(
-                Look {
-                    moving: false,
-                    ..CHANGED
-                },
-                at(start, 140)
-            ),
-            Verdict::Tell
-        );
+        assert_eq!(settle.looked(Look { moving: false, ..CHANGED }, at(start, 140)), Verdict::Tell);
     }
 }

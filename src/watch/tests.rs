@@ -26,21 +26,10 @@ fn site(files: &[(&str, &str)], tracked: &[&str], mode: Mode) -> Site {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    let period = if mode == Mode::Poll {
-        Duration::from_millis(30)
-    } else {
-        Duration::from_secs(3600)
-    };
-    let paths = tracked
-        .iter()
-        .map(|name| folder.path().join(name))
-        .collect();
+    let period = if mode == Mode::Poll { Duration::from_millis(30) } else { Duration::from_secs(3600) };
+    let paths = tracked.iter().map(|name| folder.path().join(name)).collect();
     let (watcher, notices) = Watcher::start_with(paths, later(), mode, period).unwrap();
-    let mut site = Site {
-        folder,
-        watcher,
-        notices,
-    };
+    let mut site = Site { folder, watcher, notices };
     // The first look has been taken when this is answered.
     site.nothing();
     site
@@ -119,11 +108,7 @@ fn every_way_of_saving_is_seen_every_time() {
 
 #[test]
 fn the_same_text_and_files_beside_are_no_change() {
-    let mut site = site(
-        &[("site.kdl", "text"), ("lua/a.lua", "return 1")],
-        &["site.kdl", "lua/a.lua"],
-        Mode::Events,
-    );
+    let mut site = site(&[("site.kdl", "text"), ("lua/a.lua", "return 1")], &["site.kdl", "lua/a.lua"], Mode::Events);
     by_rename(&site.path("site.kdl"), "text");
     in_place(&site.path("lua/a.lua"), "return 1");
     fs::write(site.path("api.log"), "line").unwrap();
@@ -137,11 +122,7 @@ fn the_same_text_and_files_beside_are_no_change() {
 #[test]
 fn a_missing_file_is_tracked_until_it_comes() {
     for mode in [Mode::Events, Mode::Poll] {
-        let mut site = site(
-            &[("site.kdl", "text")],
-            &["site.kdl", "a/b/c/extra.kdl"],
-            mode,
-        );
+        let mut site = site(&[("site.kdl", "text")], &["site.kdl", "a/b/c/extra.kdl"], mode);
         fs::create_dir_all(site.path("a/b/c")).unwrap();
         fs::write(site.path("a/b/c/extra.kdl"), "text").unwrap();
         site.changed("a/b/c/extra.kdl");
@@ -169,11 +150,7 @@ fn a_folder_removed_and_made_again() {
 
 #[test]
 fn a_folder_replaced_by_another() {
-    let mut site = site(
-        &[("conf/site.kdl", "one"), ("next/site.kdl", "two")],
-        &["conf/site.kdl"],
-        Mode::Events,
-    );
+    let mut site = site(&[("conf/site.kdl", "one"), ("next/site.kdl", "two")], &["conf/site.kdl"], Mode::Events);
     fs::rename(site.path("conf"), site.path("old")).unwrap();
     fs::rename(site.path("next"), site.path("conf")).unwrap();
     site.changed("conf/site.kdl");
@@ -189,16 +166,11 @@ fn a_link_to_a_folder_swapped() {
     let mut site = site(&[("..1/site.kdl", "one")], &[], Mode::Events);
     symlink("..1", site.path("..data")).unwrap();
     symlink("..data/site.kdl", site.path("site.kdl")).unwrap();
-    site.watcher
-        .track(BTreeSet::from([site.path("site.kdl")]), later());
+    site.watcher.track(BTreeSet::from([site.path("site.kdl")]), later());
     site.nothing();
     for round in 2..5 {
         fs::create_dir(site.path(&format!("..{round}"))).unwrap();
-        fs::write(
-            site.path(&format!("..{round}/site.kdl")),
-            format!("text {round}"),
-        )
-        .unwrap();
+        fs::write(site.path(&format!("..{round}/site.kdl")), format!("text {round}")).unwrap();
         symlink(format!("..{round}"), site.path("..data_tmp")).unwrap();
         fs::rename(site.path("..data_tmp"), site.path("..data")).unwrap();
         site.changed("site.kdl");
@@ -209,18 +181,9 @@ fn a_link_to_a_folder_swapped() {
 
 #[test]
 fn the_target_of_a_link_edited_and_the_link_pointed_elsewhere() {
-    let mut site = site(
-        &[
-            ("far/real.kdl", "one"),
-            ("far/other.kdl", "two"),
-            ("near/x", ""),
-        ],
-        &[],
-        Mode::Events,
-    );
+    let mut site = site(&[("far/real.kdl", "one"), ("far/other.kdl", "two"), ("near/x", "")], &[], Mode::Events);
     symlink("../far/real.kdl", site.path("near/site.kdl")).unwrap();
-    site.watcher
-        .track(BTreeSet::from([site.path("near/site.kdl")]), later());
+    site.watcher.track(BTreeSet::from([site.path("near/site.kdl")]), later());
     site.nothing();
     by_rename(&site.path("far/real.kdl"), "three");
     site.changed("near/site.kdl");
@@ -258,20 +221,12 @@ fn saves_without_pause_fold_and_the_last_is_told_within_a_second() {
         told += 1;
     }
     assert!(told <= 3, "{told} changes");
-    assert!(
-        last.elapsed() < Duration::from_secs(1),
-        "{:?}",
-        last.elapsed()
-    );
+    assert!(last.elapsed() < Duration::from_secs(1), "{:?}", last.elapsed());
 }
 
 #[test]
 fn a_file_cut_short_and_written_again_is_one_change() {
-    let mut site = site(
-        &[("site.kdl", "a text of some length")],
-        &["site.kdl"],
-        Mode::Events,
-    );
+    let mut site = site(&[("site.kdl", "a text of some length")], &["site.kdl"], Mode::Events);
     let path = site.path("site.kdl");
     fs::write(&path, "").unwrap();
     // A look at once sees the empty file, and waits for more.
@@ -284,11 +239,7 @@ fn a_file_cut_short_and_written_again_is_one_change() {
 
 #[test]
 fn an_empty_file_is_told_when_it_stays_so() {
-    let mut site = site(
-        &[("site.kdl", "a text of some length")],
-        &["site.kdl"],
-        Mode::Events,
-    );
+    let mut site = site(&[("site.kdl", "a text of some length")], &["site.kdl"], Mode::Events);
     fs::write(site.path("site.kdl"), "").unwrap();
     site.changed("site.kdl");
     fs::write(site.path("site.kdl"), "a text of some length").unwrap();
@@ -314,15 +265,10 @@ fn a_retry_is_answered_whether_or_not_more_came() {
 /// What is saved between the load of a file and the moment it is tracked must not be lost.
 #[test]
 fn a_save_between_load_and_track_is_seen() {
-    let mut site = site(
-        &[("site.kdl", "0"), ("late.lua", "0")],
-        &["site.kdl"],
-        Mode::Events,
-    );
+    let mut site = site(&[("site.kdl", "0"), ("late.lua", "0")], &["site.kdl"], Mode::Events);
     let since = SystemTime::now();
     in_place(&site.path("late.lua"), "saved while it was loaded");
-    site.watcher
-        .track([site.path("site.kdl"), site.path("late.lua")].into(), since);
+    site.watcher.track([site.path("site.kdl"), site.path("late.lua")].into(), since);
     site.changed("late.lua");
     let tracked = BTreeSet::from([site.path("site.kdl"), site.path("late.lua")]);
     in_place(&site.path("late.lua"), "known already");
@@ -334,34 +280,23 @@ fn a_save_between_load_and_track_is_seen() {
 /// The same for a file that went away, or whose folder was put in the place of another.
 #[test]
 fn a_path_replaced_between_load_and_track_is_seen() {
-    let mut site = site(
-        &[
-            ("gone.lua", "0"),
-            ("next/a.lua", "1"),
-            ("now/a.lua", "0"),
-            ("x/y", ""),
-        ],
-        &["x/y"],
-        Mode::Events,
-    );
+    let mut site =
+        site(&[("gone.lua", "0"), ("next/a.lua", "1"), ("now/a.lua", "0"), ("x/y", "")], &["x/y"], Mode::Events);
     let since = SystemTime::now();
     fs::remove_file(site.path("gone.lua")).unwrap();
-    site.watcher
-        .track(BTreeSet::from([site.path("gone.lua")]), since);
+    site.watcher.track(BTreeSet::from([site.path("gone.lua")]), since);
     site.changed("gone.lua");
     let since = SystemTime::now();
     fs::rename(site.path("now"), site.path("old")).unwrap();
     fs::rename(site.path("next"), site.path("now")).unwrap();
-    site.watcher
-        .track(BTreeSet::from([site.path("now/a.lua")]), since);
+    site.watcher.track(BTreeSet::from([site.path("now/a.lua")]), since);
     site.changed("now/a.lua");
 }
 
 #[test]
 fn what_is_no_longer_tracked_does_not_count() {
     let mut site = site(&[("a", "0"), ("b", "0")], &["a", "b"], Mode::Events);
-    site.watcher
-        .track(BTreeSet::from([site.path("a")]), later());
+    site.watcher.track(BTreeSet::from([site.path("a")]), later());
     in_place(&site.path("b"), "1");
     site.nothing();
     in_place(&site.path("a"), "1");
@@ -370,36 +305,20 @@ fn what_is_no_longer_tracked_does_not_count() {
 
 #[test]
 fn notices_fold_and_end_with_the_watcher() {
-    let Site {
-        watcher,
-        mut notices,
-        folder,
-    } = site(&[("a", "0")], &["a"], Mode::Events);
+    let Site { watcher, mut notices, folder } = site(&[("a", "0")], &["a"], Mode::Events);
     let (sender, receiver) = channel();
-    let change = |path: &str, asked| Change {
-        paths: [PathBuf::from(path)].into(),
-        asked,
-        ..Change::default()
-    };
-    for notice in [
-        Notice::Changed(change("a", true)),
-        Notice::Warning("poll".to_owned()),
-        Notice::Changed(change("b", false)),
-    ] {
+    let change = |path: &str, asked| Change { paths: [PathBuf::from(path)].into(), asked, ..Change::default() };
+    for notice in
+        [Notice::Changed(change("a", true)), Notice::Warning("poll".to_owned()), Notice::Changed(change("b", false))]
+    {
         sender.send(notice).unwrap();
     }
     drop(sender);
-    let mut folded = Notices {
-        receiver,
-        waiting: VecDeque::new(),
-    };
+    let mut folded = Notices { receiver, waiting: VecDeque::new() };
     let mut both = change("a", true);
     both.absorb(change("b", false));
     assert_eq!(folded.next_notice(), Some(Notice::Changed(both)));
-    assert_eq!(
-        folded.next_notice(),
-        Some(Notice::Warning("poll".to_owned()))
-    );
+    assert_eq!(folded.next_notice(), Some(Notice::Warning("poll".to_owned())));
     assert_eq!(folded.next_notice(), None);
     drop(watcher);
     assert_eq!(notices.next_notice(), None);

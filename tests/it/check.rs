@@ -16,10 +16,7 @@ use crate::harness::repository;
 const FOLDER: &str = "tests/cases/check";
 
 /// Codes whose cases are no files of this folder, and where they are shown instead.
-const ELSEWHERE: &[(&Code, &str)] = &[(
-    &codes::SYNTAX_TOO_BIG,
-    "a file of 17 MiB: the tests of src/kdl/document.rs",
-)];
+const ELSEWHERE: &[(&Code, &str)] = &[(&codes::SYNTAX_TOO_BIG, "a file of 17 MiB: the tests of src/kdl/document.rs")];
 
 fn cases() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(repository().join(FOLDER)).unwrap();
@@ -38,14 +35,7 @@ fn report(site: &Path) -> String {
         return "nothing is wrong\n".to_owned();
     }
     let short = concise(&loaded.diagnostics, &loaded.sources);
-    let long = human(
-        &loaded.diagnostics,
-        &loaded.sources,
-        Style {
-            width: 1000,
-            ..Style::default()
-        },
-    );
+    let long = human(&loaded.diagnostics, &loaded.sources, Style { width: 1000, ..Style::default() });
     // Absolute paths are told where a file is looked for; they differ from machine to machine.
     let here = repository().display().to_string();
     let report = format!("{short}\n{long}").replace(&format!("{here}/"), "/repository/");
@@ -66,11 +56,7 @@ fn every_case_has_its_report() {
             differing.push(format!("--- {}\n{found}", case.display()));
         }
     }
-    assert!(
-        differing.is_empty(),
-        "these reports have changed:\n{}",
-        differing.join("\n")
-    );
+    assert!(differing.is_empty(), "these reports have changed:\n{}", differing.join("\n"));
 }
 
 #[test]
@@ -78,17 +64,12 @@ fn every_code_has_a_case() {
     let mut shown = BTreeSet::new();
     for case in cases() {
         let report = std::fs::read_to_string(case.with_extension("txt")).unwrap_or_default();
-        let codes = report
-            .lines()
-            .filter_map(|line| Some(line.split_once('[')?.1.split_once(']')?.0.to_owned()));
+        let codes = report.lines().filter_map(|line| Some(line.split_once('[')?.1.split_once(']')?.0.to_owned()));
         shown.extend(codes);
     }
     let elsewhere = |code: &Code| ELSEWHERE.iter().any(|(other, _)| other.id == code.id);
-    let missing: Vec<&str> = codes::ALL
-        .iter()
-        .filter(|code| !shown.contains(code.id) && !elsewhere(code))
-        .map(|code| code.id)
-        .collect();
+    let missing: Vec<&str> =
+        codes::ALL.iter().filter(|code| !shown.contains(code.id) && !elsewhere(code)).map(|code| code.id).collect();
     assert!(missing.is_empty(), "no case in {FOLDER} shows {missing:?}");
 }
 
@@ -98,8 +79,7 @@ fn loading_again_tells_the_same() {
     for case in cases() {
         let first = loader.load(&case).unwrap();
         let second = loader.load(&case).unwrap();
-        let told =
-            |loaded: &moondock::site::load::Loaded| concise(&loaded.diagnostics, &loaded.sources);
+        let told = |loaded: &moondock::site::load::Loaded| concise(&loaded.diagnostics, &loaded.sources);
         assert_eq!(told(&first), told(&second), "{}", case.display());
     }
 }

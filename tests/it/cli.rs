@@ -62,10 +62,7 @@ fn check_says_by_its_status_what_it_found() {
     let bad = site("endpoint GET \"/x\" {\n    responnd 200 \"x\"\n}\n");
     let (code, text) = run(bad.path(), &["check"]);
     assert_eq!(code, Some(1), "{text}");
-    assert!(
-        text.contains("site.kdl:2:5") && text.contains("respond"),
-        "{text}"
-    );
+    assert!(text.contains("site.kdl:2:5") && text.contains("respond"), "{text}");
 }
 
 #[test]
@@ -73,8 +70,7 @@ fn check_writes_json_for_programs() {
     let bad = site("endpoint GET \"/x\" {\n    responnd 200 \"x\"\n}\n");
     let (code, text) = run(bad.path(), &["check", "--format", "json"]);
     assert_eq!(code, Some(1), "{text}");
-    let json: serde_json::Value =
-        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}:\n{text}"));
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}:\n{text}"));
     assert!(json.to_string().contains("node::unknown"), "{json}");
 }
 
@@ -89,10 +85,7 @@ fn check_changes_nothing_and_runs_nothing() {
 }
 
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    files_below(folder)
-        .into_iter()
-        .map(|path| (path.clone(), fs::read(path).unwrap()))
-        .collect()
+    files_below(folder).into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
 }
 
 #[test]
@@ -100,20 +93,11 @@ fn routes_tells_what_is_answered_by_what() {
     let (code, text) = run(site(GOOD).path(), &["routes"]);
     assert_eq!(code, Some(0), "{text}");
     for wanted in [
-        &[
-            "GET",
-            "PUT",
-            "/notes/{id}",
-            "shared",
-            "lua/item.lua",
-            "site.kdl:5",
-        ][..],
+        &["GET", "PUT", "/notes/{id}", "shared", "lua/item.lua", "site.kdl:5"][..],
         &["GET", "/ping", "site.kdl:9"],
         &["/files", "public"],
     ] {
-        let line = text
-            .lines()
-            .find(|line| wanted.iter().all(|part| line.contains(part)));
+        let line = text.lines().find(|line| wanted.iter().all(|part| line.contains(part)));
         assert!(line.is_some(), "no line has {wanted:?} in:\n{text}");
     }
 }
@@ -130,8 +114,7 @@ fn nothing_is_coloured_that_is_no_terminal() {
 #[test]
 fn the_start_report_says_what_runs() {
     let folder = site(GOOD);
-    let server =
-        Server::start(folder.path(), &["run"], &[]).unwrap_or_else(|refused| panic!("{refused:?}"));
+    let server = Server::start(folder.path(), &["run"], &[]).unwrap_or_else(|refused| panic!("{refused:?}"));
     let (_, lines) = server.stop();
     let report = lines.join("\n");
     for wanted in ["http://127.0.0.1:", "shared"] {
@@ -146,8 +129,7 @@ fn it_does_not_matter_where_it_is_started() {
     elsewhere.write("lua/item.lua", "return \"the wrong file\"\n");
     let path = folder.path().join("site.kdl");
     let arguments = ["run", path.to_str().expect("the path is text")];
-    let server = Server::start(elsewhere.path(), &arguments, &[])
-        .unwrap_or_else(|refused| panic!("{refused:?}"));
+    let server = Server::start(elsewhere.path(), &arguments, &[]).unwrap_or_else(|refused| panic!("{refused:?}"));
     let mut connection = Connection::open(server.address).unwrap();
     for (target, want) in [("/notes/7", "7"), ("/files/x.txt", "x\n")] {
         connection.send(&Request::get(target).bytes()).unwrap();
@@ -162,8 +144,7 @@ fn an_address_that_is_taken_is_named() {
     let folder = SiteFolder::new();
     folder.write_bytes(
         Path::new("site.kdl"),
-        format!("server {{ bind \"{address}\"; }}\nendpoint GET \"/\" {{ respond 200 \"x\"; }}\n")
-            .as_bytes(),
+        format!("server {{ bind \"{address}\"; }}\nendpoint GET \"/\" {{ respond 200 \"x\"; }}\n").as_bytes(),
     );
     let (code, text) = run(folder.path(), &["run"]);
     assert!(code.is_some_and(|code| code != 0), "{text}");

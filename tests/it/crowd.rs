@@ -23,14 +23,12 @@ endpoint GET "/ok" environment=control {
 "##;
 
 /// The handler of `/held`: says that it began, and ends when it is let go.
-const HELD: &str =
-    r##"lua #"log.info("begun"); while not cache.get("go") do sleep(0.005) end; return "done""#"##;
+const HELD: &str = r##"lua #"log.info("begun"); while not cache.get("go") do sleep(0.005) end; return "done""#"##;
 
 fn started(site: &str) -> (SiteFolder, Server) {
     let folder = SiteFolder::new();
     folder.write("site.kdl", &(site.to_string() + CONTROL));
-    let server =
-        Server::start(folder.path(), &["run"], &[]).unwrap_or_else(|refused| panic!("{refused:?}"));
+    let server = Server::start(folder.path(), &["run"], &[]).unwrap_or_else(|refused| panic!("{refused:?}"));
     (folder, server)
 }
 
@@ -45,28 +43,17 @@ fn begun(lines: &[String]) -> usize {
 }
 
 fn wait_for_begun(server: &Server, count: usize) {
-    let seen = server
-        .output
-        .wait(0, |lines| (begun(lines) >= count).then_some(()));
-    assert!(
-        seen.is_some(),
-        "{count} handlers do not begin; the log:\n{}",
-        server.output.since(0).join("\n")
-    );
+    let seen = server.output.wait(0, |lines| (begun(lines) >= count).then_some(()));
+    assert!(seen.is_some(), "{count} handlers do not begin; the log:\n{}", server.output.since(0).join("\n"));
 }
 
 /// Sends `clients` requests to `/held` at once, calls `meanwhile`, lets them go, and returns their statuses, sorted.
 fn held(server: &Server, clients: usize, meanwhile: impl FnOnce()) -> Vec<u16> {
     thread::scope(|scope| {
-        let requests: Vec<_> = (0..clients)
-            .map(|_| scope.spawn(|| get(server, "/held").status))
-            .collect();
+        let requests: Vec<_> = (0..clients).map(|_| scope.spawn(|| get(server, "/held").status)).collect();
         meanwhile();
         assert_eq!(get(server, "/go").text(), "gone");
-        let mut statuses: Vec<u16> = requests
-            .into_iter()
-            .map(|request| request.join().unwrap())
-            .collect();
+        let mut statuses: Vec<u16> = requests.into_iter().map(|request| request.join().unwrap()).collect();
         statuses.sort_unstable();
         statuses
     })
@@ -99,9 +86,7 @@ fn beyond_the_queue_a_request_is_refused_at_once() {
     let statuses = held(&server, 1, || {
         wait_for_begun(&server, 1);
         thread::scope(|scope| {
-            let more: Vec<_> = (0..4)
-                .map(|_| scope.spawn(|| get(&server, "/held")))
-                .collect();
+            let more: Vec<_> = (0..4).map(|_| scope.spawn(|| get(&server, "/held"))).collect();
             let refused = server.output.wait(0, |lines| {
                 let refused = lines.iter().filter(|line| line.contains("503"));
                 (refused.count() >= 3).then_some(())
@@ -111,11 +96,7 @@ fn beyond_the_queue_a_request_is_refused_at_once() {
             let answers: Vec<Answer> = more.into_iter().map(|one| one.join().unwrap()).collect();
             let refused: Vec<_> = answers.iter().filter(|one| one.status == 503).collect();
             assert_eq!(refused.len(), 3, "{answers:?}");
-            assert!(
-                refused
-                    .iter()
-                    .all(|one| one.header("retry-after").is_some())
-            );
+            assert!(refused.iter().all(|one| one.header("retry-after").is_some()));
         });
     });
     assert_eq!(statuses, [200]);

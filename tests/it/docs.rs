@@ -20,13 +20,8 @@ const PLAYED: &[&str] = &["docs/guide.md", "docs/reloading.md"];
 const ANSWERS_SOMETHING: &str = "\nendpoint GET \"/added-by-the-test\" { respond 200 \"ok\"; }\n";
 
 fn pages() -> Vec<PathBuf> {
-    let beside = [
-        "README.md",
-        "ARCHITECTURE.md",
-        "CONTRIBUTING.md",
-        "CHANGELOG.md",
-    ]
-    .map(|name| repository().join(name));
+    let beside =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|name| repository().join(name));
     let below = files_below(&repository().join("docs"))
         .into_iter()
         .filter(|path| path.extension().is_some_and(|ending| ending == "md"));
@@ -46,16 +41,11 @@ struct Block {
 
 impl Block {
     fn file_name(&self) -> Option<&str> {
-        self.info
-            .get(1)
-            .map(String::as_str)
-            .filter(|word| word.contains('.') && !word.contains('='))
+        self.info.get(1).map(String::as_str).filter(|word| word.contains('.') && !word.contains('='))
     }
 
     fn fails_with(&self) -> Option<&str> {
-        self.info
-            .iter()
-            .find_map(|word| word.strip_prefix("fails="))
+        self.info.iter().find_map(|word| word.strip_prefix("fails="))
     }
 
     fn is(&self, language: &str) -> bool {
@@ -65,17 +55,10 @@ impl Block {
 
 fn blocks(page: &Path) -> Vec<Block> {
     let only_blocks = |piece: crate::harness::markdown::Piece| match piece.kind {
-        Kind::Block { info, text } => Some(Block {
-            line: piece.line,
-            info,
-            text,
-        }),
+        Kind::Block { info, text } => Some(Block { line: piece.line, info, text }),
         _ => None,
     };
-    pieces(&read(page))
-        .into_iter()
-        .filter_map(only_blocks)
-        .collect()
+    pieces(&read(page)).into_iter().filter_map(only_blocks).collect()
 }
 
 #[test]
@@ -89,16 +72,12 @@ fn wrong_blocks(page: &Path) -> Vec<String> {
     let environment = environment_of(&blocks);
     let kdl = blocks.iter().filter(|block| block.is("kdl"));
     let told = |block: &Block, what: String| format!("{}:{}: {what}", shown(page), block.line);
-    kdl.filter_map(|block| wrong_with(block, &blocks, &environment).map(|what| told(block, what)))
-        .collect()
+    kdl.filter_map(|block| wrong_with(block, &blocks, &environment).map(|what| told(block, what))).collect()
 }
 
 fn wrong_with(block: &Block, page: &[Block], environment: &[(String, String)]) -> Option<String> {
     let site = SiteFolder::new();
-    for file in page
-        .iter()
-        .filter(|block| !block.is("answer") && block.fails_with().is_none())
-    {
+    for file in page.iter().filter(|block| !block.is("answer") && block.fails_with().is_none()) {
         if let Some(name) = file.file_name() {
             site.write(name, &file.text);
         }
@@ -107,14 +86,14 @@ fn wrong_with(block: &Block, page: &[Block], environment: &[(String, String)]) -
     let (status, text) = run_to_end(site.path(), &["check"], environment);
     match block.fails_with() {
         None => (!status.success()).then(|| format!("{status}:\n{text}")),
-        Some(code) => (status.code() != Some(1) || !text.contains(code))
-            .then(|| format!("wants {code}, but {status}:\n{text}")),
+        Some(code) => {
+            (status.code() != Some(1) || !text.contains(code)).then(|| format!("wants {code}, but {status}:\n{text}"))
+        }
     }
 }
 
 fn completed(text: &str) -> String {
-    let answers =
-        Regex::new(r"(?m)^(?:endpoint|group|static|include)\b").expect("the pattern is right");
+    let answers = Regex::new(r"(?m)^(?:endpoint|group|static|include)\b").expect("the pattern is right");
     match answers.is_match(text) {
         true => text.to_string(),
         false => text.to_string() + ANSWERS_SOMETHING,
@@ -122,10 +101,7 @@ fn completed(text: &str) -> String {
 }
 
 fn environment_of(blocks: &[Block]) -> Vec<(String, String)> {
-    let settings = blocks
-        .iter()
-        .filter(|block| block.is("env"))
-        .flat_map(|block| block.text.lines());
+    let settings = blocks.iter().filter(|block| block.is("env")).flat_map(|block| block.text.lines());
     settings
         .filter_map(|line| line.split_once('='))
         .map(|(name, value)| (name.to_string(), value.to_string()))
@@ -134,10 +110,8 @@ fn environment_of(blocks: &[Block]) -> Vec<(String, String)> {
 
 #[test]
 fn pages_that_are_a_session_work_as_written() {
-    let failures: Vec<String> = PLAYED
-        .iter()
-        .flat_map(|page| play_file(&repository().join(page), SiteFolder::new))
-        .collect();
+    let failures: Vec<String> =
+        PLAYED.iter().flat_map(|page| play_file(&repository().join(page), SiteFolder::new)).collect();
     assert!(failures.is_empty(), "\n{}\n", failures.join("\n"));
 }
 
@@ -145,15 +119,8 @@ fn pages_that_are_a_session_work_as_written() {
 fn the_tests_that_the_readme_names_are_the_ones_that_ci_runs() {
     let ci = std::fs::read_to_string(repository().join(".ci/run")).unwrap();
     let named = read(&repository().join("README.md"));
-    let commands: Vec<&str> = named
-        .lines()
-        .filter_map(|line| line.strip_prefix("$ cargo "))
-        .collect();
-    assert_eq!(
-        commands,
-        ["run --release -- run", "test"],
-        "the README has exactly two commands for a fresh machine"
-    );
+    let commands: Vec<&str> = named.lines().filter_map(|line| line.strip_prefix("$ cargo ")).collect();
+    assert_eq!(commands, ["run --release -- run", "test"], "the README has exactly two commands for a fresh machine");
     assert!(
         ci.lines().any(|line| line.trim() == "step cargo test"),
         ".ci/run does not run `cargo test` as the README does"
@@ -167,14 +134,10 @@ fn every_link_leads_somewhere() {
     for page in pages() {
         let folder = page.parent().expect("a page has a folder").to_path_buf();
         let text = read(&page);
-        let targets = link
-            .captures_iter(&text)
-            .map(|found| found[1].to_string())
-            .filter(|target| !target.contains("://"));
+        let targets =
+            link.captures_iter(&text).map(|found| found[1].to_string()).filter(|target| !target.contains("://"));
         broken.extend(
-            targets
-                .filter(|target| !folder.join(target).exists())
-                .map(|target| format!("{}: {target}", shown(&page))),
+            targets.filter(|target| !folder.join(target).exists()).map(|target| format!("{}: {target}", shown(&page))),
         );
     }
     assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));

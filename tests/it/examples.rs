@@ -6,10 +6,8 @@ use crate::harness::{files_below, repository, site_folder::SiteFolder};
 use crate::serve::play_file;
 
 fn examples() -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> = std::fs::read_dir(repository().join("examples"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(repository().join("examples")).unwrap().map(|entry| entry.unwrap().path()).collect();
     folders.sort();
     folders
 }
@@ -18,20 +16,14 @@ fn examples() -> Vec<PathBuf> {
 fn every_example_does_what_its_cases_say() {
     let folders = examples();
     assert!(!folders.is_empty());
-    let failures: Vec<String> = folders
-        .iter()
-        .flat_map(|folder| play_file(&folder.join("cases.md"), || site_of(folder)))
-        .collect();
+    let failures: Vec<String> =
+        folders.iter().flat_map(|folder| play_file(&folder.join("cases.md"), || site_of(folder))).collect();
     assert!(failures.is_empty(), "\n{}\n", failures.join("\n"));
 }
 
 /// A copy of an example; the one that belongs to the root site gets that site.
 fn site_of(folder: &Path) -> SiteFolder {
-    if folder.join("site.kdl").exists() {
-        SiteFolder::copy_of(folder)
-    } else {
-        root_site()
-    }
+    if folder.join("site.kdl").exists() { SiteFolder::copy_of(folder) } else { root_site() }
 }
 
 #[test]
@@ -43,15 +35,9 @@ fn the_root_site_does_what_the_readme_says() {
 /// The root site with the files that it serves.
 fn root_site() -> SiteFolder {
     let site = SiteFolder::new();
-    site.write(
-        "site.kdl",
-        &std::fs::read_to_string(repository().join("site.kdl")).unwrap(),
-    );
+    site.write("site.kdl", &std::fs::read_to_string(repository().join("site.kdl")).unwrap());
     for file in files_below(&repository().join("examples/demo")) {
-        site.write_bytes(
-            file.strip_prefix(repository()).expect("it lies below"),
-            &std::fs::read(&file).unwrap(),
-        );
+        site.write_bytes(file.strip_prefix(repository()).expect("it lies below"), &std::fs::read(&file).unwrap());
     }
     site
 }

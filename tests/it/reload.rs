@@ -17,8 +17,7 @@ fn site(text: &str) -> String {
 fn started(text: &str) -> (SiteFolder, Server) {
     let folder = SiteFolder::new();
     folder.write("site.kdl", text);
-    let server =
-        Server::start(folder.path(), &["run"], &[]).unwrap_or_else(|refused| panic!("{refused:?}"));
+    let server = Server::start(folder.path(), &["run"], &[]).unwrap_or_else(|refused| panic!("{refused:?}"));
     (folder, server)
 }
 
@@ -50,9 +49,7 @@ fn no_request_fails_and_no_connection_sees_old_after_new() {
     let (folder, server) = started(&site("0"));
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
-        let clients: Vec<_> = (0..8)
-            .map(|_| scope.spawn(|| numbers_seen(&server, &done)))
-            .collect();
+        let clients: Vec<_> = (0..8).map(|_| scope.spawn(|| numbers_seen(&server, &done))).collect();
         for number in 1..=SAVES {
             folder.save("site.kdl", &site(&number.to_string()), SaveStyle::Rename);
             ask_until(&server, &number.to_string());
@@ -87,11 +84,7 @@ fn of_many_saves_in_a_row_the_last_is_live() {
         folder.save(
             "site.kdl",
             &site(&number.to_string()),
-            if number % 2 == 0 {
-                SaveStyle::InPlace
-            } else {
-                SaveStyle::Rename
-            },
+            if number % 2 == 0 { SaveStyle::InPlace } else { SaveStyle::Rename },
         );
     }
     ask_until(&server, "100");
@@ -99,19 +92,13 @@ fn of_many_saves_in_a_row_the_last_is_live() {
 
 #[test]
 fn a_request_under_way_ends_in_the_generation_it_began_in() {
-    let slow =
-        "endpoint GET \"/slow\" {\n    lua \"log.info('begun'); sleep(0.4); return 'old'\"\n}\n";
+    let slow = "endpoint GET \"/slow\" {\n    lua \"log.info('begun'); sleep(0.4); return 'old'\"\n}\n";
     let (folder, server) = started(&(slow.to_string() + &site("1")));
     thread::scope(|scope| {
         let request = scope.spawn(|| get(&mut Connection::open(server.address).unwrap(), "/slow"));
         server
             .output
-            .wait(0, |lines| {
-                lines
-                    .iter()
-                    .any(|line| line.contains("begun"))
-                    .then_some(())
-            })
+            .wait(0, |lines| lines.iter().any(|line| line.contains("begun")).then_some(()))
             .expect("it has begun");
         folder.save("site.kdl", &site("2"), SaveStyle::Rename);
         ask_until(&server, "2");
@@ -133,29 +120,18 @@ fn hangup_reloads_and_ends_nothing() {
 #[test]
 fn at_the_end_a_request_under_way_is_answered() {
     for signal in ["TERM", "INT"] {
-        let (_folder, server) = started(
-            "endpoint GET \"/slow\" {\n    lua \"log.info('begun'); sleep(0.4); return 'done'\"\n}\n",
-        );
+        let (_folder, server) =
+            started("endpoint GET \"/slow\" {\n    lua \"log.info('begun'); sleep(0.4); return 'done'\"\n}\n");
         thread::scope(|scope| {
-            let request =
-                scope.spawn(|| get(&mut Connection::open(server.address).unwrap(), "/slow"));
+            let request = scope.spawn(|| get(&mut Connection::open(server.address).unwrap(), "/slow"));
             server
                 .output
-                .wait(0, |lines| {
-                    lines
-                        .iter()
-                        .any(|line| line.contains("begun"))
-                        .then_some(())
-                })
+                .wait(0, |lines| lines.iter().any(|line| line.contains("begun")).then_some(()))
                 .expect("it has begun");
             server.signal(signal);
             assert_eq!(request.join().unwrap().text(), "done", "after SIG{signal}");
         });
         let (status, log) = server.ended();
-        assert!(
-            status.success(),
-            "{status} after SIG{signal}:\n{}",
-            log.join("\n")
-        );
+        assert!(status.success(), "{status} after SIG{signal}:\n{}", log.join("\n"));
     }
 }

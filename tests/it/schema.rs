@@ -25,18 +25,10 @@ fn every_node_option_and_value_is_described() {
     for spec in schema.all() {
         let name = &spec.name;
         assert!(!spec.description.is_empty(), "`{name}` has no description");
-        assert!(
-            !spec.description.ends_with('.'),
-            "the description of `{name}` ends with a full stop"
-        );
+        assert!(!spec.description.ends_with('.'), "the description of `{name}` ends with a full stop");
         let values = spec.values.iter().filter(|_| !schema.is_property(spec));
-        for value in values.flat_map(|values| {
-            std::iter::once(&values.each).chain(values.at.iter().map(|(_, at)| at))
-        }) {
-            assert!(
-                !value.description.is_empty(),
-                "the value of `{name}` has no description"
-            );
+        for value in values.flat_map(|values| std::iter::once(&values.each).chain(values.at.iter().map(|(_, at)| at))) {
+            assert!(!value.description.is_empty(), "the value of `{name}` has no description");
         }
     }
 }
@@ -45,46 +37,23 @@ fn every_node_option_and_value_is_described() {
 fn every_format_is_used_and_has_one_name() {
     let schema = schema();
     let values = schema.all().filter_map(|spec| spec.values.as_ref());
-    let specs = values
-        .flat_map(|values| std::iter::once(&values.each).chain(values.at.iter().map(|(_, at)| at)));
-    let mut used: BTreeSet<&str> = specs
-        .filter_map(|spec| spec.format)
-        .map(Format::name)
-        .collect();
-    used.extend(
-        schema
-            .bodies()
-            .filter_map(|body| body.names)
-            .map(Format::name),
-    );
+    let specs = values.flat_map(|values| std::iter::once(&values.each).chain(values.at.iter().map(|(_, at)| at)));
+    let mut used: BTreeSet<&str> = specs.filter_map(|spec| spec.format).map(Format::name).collect();
+    used.extend(schema.bodies().filter_map(|body| body.names).map(Format::name));
     let known: BTreeSet<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
-    assert_eq!(
-        used, known,
-        "the formats that the schema names, and those that moondock has"
-    );
+    assert_eq!(used, known, "the formats that the schema names, and those that moondock has");
     assert_eq!(known.len(), FORMATS.len(), "two formats have one name");
 }
 
 #[test]
 fn every_name_that_is_referred_to_can_be_declared() {
     let schema = schema();
-    let declared: BTreeSet<&str> = schema
-        .all()
-        .filter_map(|spec| spec.declares.as_deref())
-        .collect();
+    let declared: BTreeSet<&str> = schema.all().filter_map(|spec| spec.declares.as_deref()).collect();
     for spec in schema.all() {
-        let Some(kind) = spec
-            .values
-            .as_ref()
-            .and_then(|values| values.each.refers_to.as_deref())
-        else {
+        let Some(kind) = spec.values.as_ref().and_then(|values| values.each.refers_to.as_deref()) else {
             continue;
         };
-        assert!(
-            declared.contains(kind),
-            "nothing declares the `{kind}` that `{}` refers to",
-            spec.name
-        );
+        assert!(declared.contains(kind), "nothing declares the `{kind}` that `{}` refers to", spec.name);
     }
 }
 
@@ -93,10 +62,7 @@ fn no_alias_is_a_name_beside_it() {
     let schema = schema();
     for body in schema.bodies() {
         for alias in body.nodes.iter().flat_map(|node| &node.aliases) {
-            assert!(
-                body.nodes.iter().all(|node| node.name != *alias),
-                "`{alias}` is an alias and a name"
-            );
+            assert!(body.nodes.iter().all(|node| node.name != *alias), "`{alias}` is an alias and a name");
         }
     }
 }
@@ -109,10 +75,7 @@ fn every_example_is_right() {
         let nodes = schema.body(owner).into_iter().flat_map(|body| &body.nodes);
         nodes.map(move |node| (Some(owner.name.as_str()), node))
     });
-    for (owner, node) in top
-        .chain(inner)
-        .filter(|(_, node)| node.not_yet != NotYet::All)
-    {
+    for (owner, node) in top.chain(inner).filter(|(_, node)| node.not_yet != NotYet::All) {
         for example in &node.examples {
             let text = match owner {
                 None => example.clone(),
@@ -154,10 +117,7 @@ fn the_reference_is_generated_from_the_schema() {
         std::fs::write(&path, &page).unwrap();
     }
     let have = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        have == page,
-        "{PAGE} is not what the schema says; UPDATE=1 cargo test writes it anew"
-    );
+    assert!(have == page, "{PAGE} is not what the schema says; UPDATE=1 cargo test writes it anew");
 }
 
 /// The page under way.
@@ -181,16 +141,8 @@ when it is not there. Durations and sizes are text with a unit: `\"250ms\"`, `\"
 
 impl<'a> Page<'a> {
     fn of(schema: &'a Schema) -> String {
-        let mut page = Self {
-            schema,
-            text: HEAD.to_owned(),
-            told: BTreeSet::new(),
-        };
-        let (later, now): (Vec<_>, Vec<_>) = schema
-            .top()
-            .nodes
-            .iter()
-            .partition(|node| node.not_yet == NotYet::All);
+        let mut page = Self { schema, text: HEAD.to_owned(), told: BTreeSet::new() };
+        let (later, now): (Vec<_>, Vec<_>) = schema.top().nodes.iter().partition(|node| node.not_yet == NotYet::All);
         for node in now {
             page.section(node, "");
         }
@@ -205,26 +157,19 @@ impl<'a> Page<'a> {
     /// The section of a node, then those of the nodes inside that have settings of their own.
     fn section(&mut self, node: &'a NodeSpec, within: &str) {
         let path = format!("{within}{}", node.name);
-        if !self
-            .told
-            .insert(format!("{} {}", node.name, node.description))
-        {
+        if !self.told.insert(format!("{} {}", node.name, node.description)) {
             return;
         }
         let level = if within.is_empty() { "##" } else { "###" };
         writeln!(self.text, "\n{level} {path}\n\n{}.", node.description).unwrap();
         self.facts(node);
         let settings: Vec<&NodeSpec> = self.schema.settings(node).collect();
-        let (later, now): (Vec<&NodeSpec>, Vec<&NodeSpec>) = settings
-            .into_iter()
-            .partition(|setting| setting.not_yet == NotYet::All);
+        let (later, now): (Vec<&NodeSpec>, Vec<&NodeSpec>) =
+            settings.into_iter().partition(|setting| setting.not_yet == NotYet::All);
         self.table(&now);
         self.free(node);
         self.later(&format!("of `{}`", node.name), &later);
-        for setting in now
-            .into_iter()
-            .filter(|setting| self.schema.settings(setting).next().is_some())
-        {
+        for setting in now.into_iter().filter(|setting| self.schema.settings(setting).next().is_some()) {
             self.section(setting, &format!("{path} / "));
         }
     }
@@ -257,23 +202,14 @@ impl<'a> Page<'a> {
         }
         self.add("\n| setting | takes | default | what it is |\n| --- | --- | --- | --- |\n");
         for setting in settings {
-            let name = if setting.required {
-                format!("`{}` (needed)", setting.name)
-            } else {
-                format!("`{}`", setting.name)
-            };
-            let takes = setting
-                .values
-                .as_ref()
-                .map_or_else(|| "a block".to_owned(), takes);
+            let name =
+                if setting.required { format!("`{}` (needed)", setting.name) } else { format!("`{}`", setting.name) };
+            let takes = setting.values.as_ref().map_or_else(|| "a block".to_owned(), takes);
             let default = match (&setting.default, &setting.values) {
                 (Some(default), Some(values)) => code(default, values),
                 _ => String::new(),
             };
-            let row = format!(
-                "| {name} | {takes} | {default} | {} |\n",
-                sentence(&setting.description)
-            );
+            let row = format!("| {name} | {takes} | {default} | {} |\n", sentence(&setting.description));
             self.add(&row);
         }
     }
@@ -283,27 +219,15 @@ impl<'a> Page<'a> {
             return;
         };
         let takes = any.values.as_ref().map_or_else(String::new, takes);
-        writeln!(
-            self.text,
-            "\nEach node inside is {}; its name is free, and it takes {takes}.",
-            any.description
-        )
-        .unwrap();
+        writeln!(self.text, "\nEach node inside is {}; its name is free, and it takes {takes}.", any.description)
+            .unwrap();
         self.table(&any.properties.iter().collect::<Vec<_>>());
     }
 
     fn later(&mut self, place: &str, later: &[&NodeSpec]) {
         if !later.is_empty() {
-            let names: Vec<String> = later
-                .iter()
-                .map(|node| format!("`{}`", node.name))
-                .collect();
-            writeln!(
-                self.text,
-                "\nKnown nodes {place} that a later version brings: {}.",
-                names.join(", ")
-            )
-            .unwrap();
+            let names: Vec<String> = later.iter().map(|node| format!("`{}`", node.name)).collect();
+            writeln!(self.text, "\nKnown nodes {place} that a later version brings: {}.", names.join(", ")).unwrap();
         }
     }
 }
@@ -313,26 +237,18 @@ fn code(text: &str, values: &Values) -> String {
     let quantity = matches!(values.at(0).format, Some(Format::Duration | Format::Size));
     match text {
         text if quantity => inline(&format!("\"{text}\"")),
-        text if text.contains([' ', '`']) || matches!(text, "none" | "all" | "both") => {
-            text.to_owned()
-        }
+        text if text.contains([' ', '`']) || matches!(text, "none" | "all" | "both") => text.to_owned(),
         text => inline(text),
     }
 }
 
 fn sentence(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| {
-        format!("{}{}", first.to_uppercase(), chars.as_str())
-    })
+    chars.next().map_or_else(String::new, |first| format!("{}{}", first.to_uppercase(), chars.as_str()))
 }
 
 fn inline(text: &str) -> String {
-    if text.contains('`') {
-        format!("`` {text} ``")
-    } else {
-        format!("`{text}`")
-    }
+    if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
 }
 
 fn takes(values: &Values) -> String {
@@ -346,16 +262,8 @@ fn takes(values: &Values) -> String {
     }
     let parts = values.at.iter().map(|(position, spec)| {
         let (what, form) = (&spec.description, value(spec));
-        let what = if *what == form {
-            form
-        } else {
-            format!("{what}: {form}")
-        };
-        if *position < values.min {
-            what
-        } else {
-            format!("then, if any, {what}")
-        }
+        let what = if *what == form { form } else { format!("{what}: {form}") };
+        if *position < values.min { what } else { format!("then, if any, {what}") }
     });
     parts.collect::<Vec<_>>().join("; ")
 }
@@ -372,11 +280,7 @@ fn value(spec: &ValueSpec) -> String {
         (_, Kind::Any) => "any value",
         (_, kind) => kind.name(),
     };
-    let kind = if kind.is_empty() {
-        spec.kind.name()
-    } else {
-        kind
-    };
+    let kind = if kind.is_empty() { spec.kind.name() } else { kind };
     match (spec.least, spec.most) {
         (Some(least), Some(most)) => format!("{kind}, {least} to {most}"),
         (Some(least), None) => format!("{kind}, at least {least}"),

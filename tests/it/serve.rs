@@ -20,15 +20,10 @@ fn folder() -> std::path::PathBuf {
 
 #[test]
 fn no_folder_is_forgotten() {
-    let mut have: Vec<String> = std::fs::read_dir(folder())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut have: Vec<String> =
+        std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     have.sort();
-    assert_eq!(
-        have, FOLDERS,
-        "tests/cases/serve and the list in tests/it/serve.rs"
-    );
+    assert_eq!(have, FOLDERS, "tests/cases/serve and the list in tests/it/serve.rs");
 }
 
 /// Plays every case below a folder and tells all failures at once. `MOONDOCK_CASE=part-of-a-name` plays only some.
@@ -37,9 +32,7 @@ fn play_folder(folder: &Path) {
     let files = files_below(folder);
     assert!(!files.is_empty(), "{} has no case", shown(folder));
     let chosen = files.iter().filter(|file| shown(file).contains(&only));
-    let failures: Vec<String> = chosen
-        .flat_map(|file| play_file(file, SiteFolder::new))
-        .collect();
+    let failures: Vec<String> = chosen.flat_map(|file| play_file(file, SiteFolder::new)).collect();
     assert!(failures.is_empty(), "\n{}\n", failures.join("\n"));
 }
 
@@ -53,8 +46,5 @@ pub(crate) fn play_file(file: &Path, site: impl Fn() -> SiteFolder) -> Vec<Strin
     };
     let play = |case: &case::Case| play::play(case, &site()).err().unwrap_or_default();
     let told = |case: &case::Case, what: String| format!("{name}, {:?}, {what}", case.title);
-    cases
-        .iter()
-        .flat_map(|case| play(case).into_iter().map(move |what| told(case, what)))
-        .collect()
+    cases.iter().flat_map(|case| play(case).into_iter().map(move |what| told(case, what))).collect()
 }

@@ -6,8 +6,8 @@
 use std::fmt;
 
 use miette::{
-    GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents,
-    SourceCode, SourceSpan, SpanContents, ThemeCharacters, ThemeStyles,
+    GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents, SourceCode, SourceSpan,
+    SpanContents, ThemeCharacters, ThemeStyles,
 };
 
 use super::super::{Diagnostic, Diagnostics, Label, Severity, Source, Sources, Span};
@@ -36,16 +36,8 @@ pub(super) fn draw(diagnostics: &Diagnostics, sources: &Sources, style: Style) -
 
 fn handler(style: Style) -> GraphicalReportHandler {
     let theme = GraphicalTheme {
-        characters: if style.unicode {
-            ThemeCharacters::unicode()
-        } else {
-            ThemeCharacters::ascii()
-        },
-        styles: if style.color {
-            ThemeStyles::ansi()
-        } else {
-            ThemeStyles::none()
-        },
+        characters: if style.unicode { ThemeCharacters::unicode() } else { ThemeCharacters::ascii() },
+        styles: if style.color { ThemeStyles::ansi() } else { ThemeStyles::none() },
     };
     GraphicalReportHandler::new_themed(theme)
         .with_width(style.width)
@@ -67,10 +59,7 @@ impl SourceCode for Window<'_> {
     ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         let source = self.0;
         let end = span.offset() + span.len();
-        let (first, last) = (
-            source.line(span.offset()),
-            source.line(end.max(span.offset() + 1) - 1),
-        );
+        let (first, last) = (source.line(span.offset()), source.line(end.max(span.offset() + 1) - 1));
         // Without context the place itself is asked for, as the line and column of a frame's title.
         let (start, column) = match before + after {
             0 => (span.offset(), column(source, span.offset())),
@@ -92,9 +81,7 @@ impl SourceCode for Window<'_> {
 
 /// The 0-based column of a byte, in characters.
 fn column(source: &Source, offset: usize) -> usize {
-    source.text[source.line_range(source.line(offset)).start..offset]
-        .chars()
-        .count()
+    source.text[source.line_range(source.line(offset)).start..offset].chars().count()
 }
 
 /// A diagnostic, or one of its far places, as miette wants it.
@@ -122,9 +109,10 @@ impl<'a> Drawn<'a> {
             Some(found.primary.text.clone()).filter(|text| !text.is_empty()),
             place(source, primary),
         )];
-        labels.extend(near.into_iter().map(|label| {
-            LabeledSpan::new_with_span(Some(label.text.clone()), place(source, label.span))
-        }));
+        labels.extend(
+            near.into_iter()
+                .map(|label| LabeledSpan::new_with_span(Some(label.text.clone()), place(source, label.span))),
+        );
         Self {
             message: found.message.clone(),
             code: Some(found.code.id),
@@ -135,10 +123,7 @@ impl<'a> Drawn<'a> {
             help: found.help.as_deref(),
             source: Window(source),
             labels,
-            far: far
-                .into_iter()
-                .map(|label| Self::far(label, sources))
-                .collect(),
+            far: far.into_iter().map(|label| Self::far(label, sources)).collect(),
         }
     }
 
@@ -151,10 +136,7 @@ impl<'a> Drawn<'a> {
             severity: miette::Severity::Advice,
             help: None,
             source: Window(source),
-            labels: vec![LabeledSpan::new_primary_with_span(
-                None,
-                place(source, label.span),
-            )],
+            labels: vec![LabeledSpan::new_primary_with_span(None, place(source, label.span))],
             far: Vec::new(),
         }
     }
@@ -177,8 +159,7 @@ impl std::error::Error for Drawn<'_> {}
 
 impl miette::Diagnostic for Drawn<'_> {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.code
-            .map(|code| Box::new(code) as Box<dyn fmt::Display>)
+        self.code.map(|code| Box::new(code) as Box<dyn fmt::Display>)
     }
 
     fn severity(&self) -> Option<miette::Severity> {
@@ -186,8 +167,7 @@ impl miette::Diagnostic for Drawn<'_> {
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help
-            .map(|help| Box::new(help) as Box<dyn fmt::Display>)
+        self.help.map(|help| Box::new(help) as Box<dyn fmt::Display>)
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
@@ -200,7 +180,6 @@ impl miette::Diagnostic for Drawn<'_> {
 
     fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn miette::Diagnostic> + 'a>> {
         let far = self.far.iter().map(|far| far as &dyn miette::Diagnostic);
-        (!self.far.is_empty())
-            .then(|| Box::new(far) as Box<dyn Iterator<Item = &dyn miette::Diagnostic>>)
+        (!self.far.is_empty()).then(|| Box::new(far) as Box<dyn Iterator<Item = &dyn miette::Diagnostic>>)
     }
 }

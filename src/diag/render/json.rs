@@ -66,15 +66,8 @@ pub(super) fn write(diagnostics: &Diagnostics, sources: &Sources) -> String {
     let report = Report {
         version: 1,
         ok: !diagnostics.has_errors(),
-        summary: Summary {
-            errors: diagnostics.errors(),
-            warnings: diagnostics.warnings(),
-            files: sources.len(),
-        },
-        diagnostics: diagnostics
-            .iter()
-            .map(|found| entry(found, sources))
-            .collect(),
+        summary: Summary { errors: diagnostics.errors(), warnings: diagnostics.warnings(), files: sources.len() },
+        diagnostics: diagnostics.iter().map(|found| entry(found, sources)).collect(),
     };
     // Nothing in the report can fail to be written: its keys are text and its numbers whole.
     serde_json::to_string(&report).unwrap_or_default()
@@ -87,19 +80,8 @@ fn entry<'a>(found: &'a Diagnostic, sources: &'a Sources) -> Entry<'a> {
         message: &found.message,
         help: found.help.as_deref(),
         primary: place(&found.primary, sources),
-        related: found
-            .related
-            .iter()
-            .map(|label| place(label, sources))
-            .collect(),
-        fixes: found
-            .fixes
-            .iter()
-            .map(|fix| Cure {
-                title: &fix.title,
-                edits: edits(&fix.edits, sources),
-            })
-            .collect(),
+        related: found.related.iter().map(|label| place(label, sources)).collect(),
+        fixes: found.fixes.iter().map(|fix| Cure { title: &fix.title, edits: edits(&fix.edits, sources) }).collect(),
     }
 }
 
@@ -125,9 +107,5 @@ fn place<'a>(label: &'a Label, sources: &'a Sources) -> Place<'a> {
 
 fn point(span: Span, offset: u32, sources: &Sources) -> Point {
     let (line, column) = sources.line_column(span.file, offset);
-    Point {
-        offset,
-        line,
-        column,
-    }
+    Point { offset, line, column }
 }

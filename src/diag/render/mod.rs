@@ -23,12 +23,7 @@ pub struct Style {
 impl Default for Style {
     /// No colours, 100 columns, 50 diagnostics.
     fn default() -> Self {
-        Self {
-            color: false,
-            unicode: true,
-            width: 100,
-            max: 50,
-        }
+        Self { color: false, unicode: true, width: 100, max: 50 }
     }
 }
 
@@ -65,12 +60,7 @@ pub fn one_line(found: &Diagnostic, sources: &Sources) -> String {
     let span = found.primary.span;
     let (line, column) = sources.line_column(span.file, span.start);
     let name = &sources.get(span.file).name;
-    let mut out = format!(
-        "{name}:{line}:{column}: {}[{}] {}",
-        word(found.code.severity),
-        found.code.id,
-        found.message
-    );
+    let mut out = format!("{name}:{line}:{column}: {}[{}] {}", word(found.code.severity), found.code.id, found.message);
     for label in &found.related {
         let (line, column) = sources.line_column(label.span.file, label.span.start);
         let name = &sources.get(label.span.file).name;
@@ -96,23 +86,10 @@ mod tests {
         let other = sources.add("conf.d/é.kdl", "ä endpoint\n");
         let at = |file: FileId, start: usize, end: usize| Span::new(file, start..end);
         let mut found = Diagnostics::default();
-        let near = Diagnostic::new(
-            &codes::NAME_DUPLICATE,
-            "two names",
-            at(site, 21, 25),
-            "again",
-        );
+        let near = Diagnostic::new(&codes::NAME_DUPLICATE, "two names", at(site, 21, 25), "again");
         found.push(near.also(at(site, 7, 11), "first here").help("rename one"));
-        let far = Diagnostic::new(
-            &codes::ENVIRONMENT_UNUSED,
-            "far apart",
-            at(site, 231, 235),
-            "here",
-        );
-        found.push(
-            far.also(at(site, 0, 4), "and there")
-                .also(at(other, 3, 11), "and elsewhere"),
-        );
+        let far = Diagnostic::new(&codes::ENVIRONMENT_UNUSED, "far apart", at(site, 231, 235), "here");
+        found.push(far.also(at(site, 0, 4), "and there").also(at(other, 3, 11), "and elsewhere"));
         (found, sources)
     }
 
@@ -135,10 +112,7 @@ mod tests {
         assert!(shown.contains("[site.kdl:31:1]"), "{shown}");
         assert!(shown.contains("[site.kdl:1:1]"), "{shown}");
         assert!(shown.contains("[conf.d/é.kdl:1:3]"), "{shown}");
-        assert!(
-            shown.contains("rename one") && shown.contains("first here"),
-            "{shown}"
-        );
+        assert!(shown.contains("rename one") && shown.contains("first here"), "{shown}");
         assert!(!shown.contains("line 15"), "{shown}");
         assert!(!shown.contains('\u{1b}'), "{shown}");
     }
@@ -146,17 +120,10 @@ mod tests {
     #[test]
     fn colours_and_the_limit_are_the_callers() {
         let (found, sources) = two_files();
-        let style = Style {
-            color: true,
-            max: 1,
-            ..Style::default()
-        };
+        let style = Style { color: true, max: 1, ..Style::default() };
         let shown = human(&found, &sources, style);
         assert!(shown.contains('\u{1b}'), "{shown}");
-        assert!(
-            shown.contains("and 1 more") && !shown.contains("far apart"),
-            "{shown}"
-        );
+        assert!(shown.contains("and 1 more") && !shown.contains("far apart"), "{shown}");
     }
 
     #[test]
@@ -165,28 +132,10 @@ mod tests {
         let empty = sources.add("empty.kdl", "");
         let text = sources.add("site.kdl", "a\r\n\tb é");
         let mut found = Diagnostics::default();
-        for (file, start, end) in [
-            (empty, 0, 0),
-            (text, 0, 9),
-            (text, 8, 8),
-            (text, 7, 8),
-            (text, 90, 99),
-        ] {
-            found.push(Diagnostic::new(
-                &codes::VALUE_TYPE,
-                "m",
-                Span::new(file, start..end),
-                "here",
-            ));
+        for (file, start, end) in [(empty, 0, 0), (text, 0, 9), (text, 8, 8), (text, 7, 8), (text, 90, 99)] {
+            found.push(Diagnostic::new(&codes::VALUE_TYPE, "m", Span::new(file, start..end), "here"));
         }
-        let shown = human(
-            &found,
-            &sources,
-            Style {
-                unicode: false,
-                ..Style::default()
-            },
-        );
+        let shown = human(&found, &sources, Style { unicode: false, ..Style::default() });
         assert_eq!(shown.matches("value::type").count(), 5, "{shown}");
     }
 

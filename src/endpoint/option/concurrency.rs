@@ -15,13 +15,8 @@ impl ConcurrencyLimit {
     /// Reads `concurrency` of an endpoint or group.
     pub fn decode(reader: &Reader<'_>) -> Option<Self> {
         let node = reader.child("concurrency");
-        let limit = node
-            .as_ref()
-            .map_or_else(|| reader.get("concurrency"), |node| node.arg(0))?;
+        let limit = node.as_ref().map_or_else(|| reader.get("concurrency"), |node| node.arg(0))?;
         let queue = node.and_then(|node| node.get("queue"));
-        Some(Self {
-            limit: limit.it,
-            queue: queue.map_or(0, |at| at.it),
-        })
+        Some(Self { limit: limit.it, queue: queue.map_or(0, |at| at.it) })
     }
 }

@@ -4,14 +4,7 @@ use crate::kdl::reader::Reader;
 use crate::kdl::scalar::{At, Bad};
 
 /// Headers that the server writes itself; a site that sets them would break the framing of answers.
-const OWNED: &[&str] = &[
-    "content-length",
-    "transfer-encoding",
-    "connection",
-    "date",
-    "upgrade",
-    "keep-alive",
-];
+const OWNED: &[&str] = &["content-length", "transfer-encoding", "connection", "date", "upgrade", "keep-alive"];
 
 /// Reads the `headers` children of a node; names in lower case.
 pub fn decode(reader: &Reader<'_>) -> Vec<(String, String)> {
@@ -24,26 +17,11 @@ fn decode_one(node: &Reader<'_>) -> Option<(String, String)> {
     let value = node.arg::<String>(0)?;
     let name = node.name().to_ascii_lowercase();
     if let Some(message) = name_fault(&name) {
-        let at = At {
-            it: (),
-            span: node.span(),
-        };
-        node.bad(
-            &at,
-            Bad {
-                message,
-                label: "this header".into(),
-                help: None,
-                part: None,
-            },
-        );
+        let at = At { it: (), span: node.span() };
+        node.bad(&at, Bad { message, label: "this header".into(), help: None, part: None });
         return None;
     }
-    if let Some(part) = value
-        .it
-        .char_indices()
-        .find(|(_, char)| char.is_control() && *char != '\t')
-    {
+    if let Some(part) = value.it.char_indices().find(|(_, char)| char.is_control() && *char != '\t') {
         let bad = Bad {
             message: format!("a header's value cannot hold {:?}", part.1),
             label: "here".into(),
@@ -61,9 +39,7 @@ fn name_fault(name: &str) -> Option<String> {
     if name.is_empty() || !name.bytes().all(token) {
         return Some(format!("`{name}` is not the name of a header"));
     }
-    OWNED
-        .contains(&name)
-        .then(|| format!("the server itself writes `{name}`"))
+    OWNED.contains(&name).then(|| format!("the server itself writes `{name}`"))
 }
 
 /// Puts `more` below `own`: a name that `own` has already is left out.

@@ -71,22 +71,10 @@ impl PartialEq for Param {
     /// Whether requests are treated alike; the place of the declaration does not matter.
     fn eq(&self, other: &Self) -> bool {
         let key = |param: &Self| {
-            (
-                param.name.clone(),
-                param.source,
-                param.kind,
-                param.default.clone(),
-                param.optional,
-                param.many,
-            )
+            (param.name.clone(), param.source, param.kind, param.default.clone(), param.optional, param.many)
         };
         let bounds = |param: &Self| (param.min, param.max, param.min_length, param.max_length);
-        let pattern = |param: &Self| {
-            param
-                .pattern
-                .as_ref()
-                .map(|pattern| pattern.as_str().to_owned())
-        };
+        let pattern = |param: &Self| param.pattern.as_ref().map(|pattern| pattern.as_str().to_owned());
         key(self) == key(other)
             && bounds(self) == bounds(other)
             && pattern(self) == pattern(other)
@@ -113,11 +101,7 @@ impl Scalar for ParamType {
             "number" => Ok(Self::Number),
             "boolean" => Ok(Self::Boolean),
             "uuid" => Ok(Self::Uuid),
-            other => Err(Bad::one_of(
-                "type",
-                other,
-                &["string", "integer", "number", "boolean", "uuid"],
-            )),
+            other => Err(Bad::one_of("type", other, &["string", "integer", "number", "boolean", "uuid"])),
         }
     }
 }
@@ -133,17 +117,8 @@ impl Scalar for WholePattern {
             Ok(regex) => Ok(Self(regex)),
             Err(error) => Err(Bad {
                 message: "this is not a regular expression".into(),
-                label: error
-                    .to_string()
-                    .lines()
-                    .last()
-                    .unwrap_or_default()
-                    .trim()
-                    .to_owned(),
-                help: Some(
-                    "the syntax is that of Rust's regex crate: no look-around, no back-references"
-                        .into(),
-                ),
+                label: error.to_string().lines().last().unwrap_or_default().trim().to_owned(),
+                help: Some("the syntax is that of Rust's regex crate: no look-around, no back-references".into()),
                 part: None,
             }),
         }
@@ -161,10 +136,7 @@ impl Param {
             name: name.it.as_str().into(),
             span: name.span,
             source: reader.get("in").map(|at| at.it),
-            kind: reader
-                .get("type")
-                .map(|at: At<ParamType>| at.it)
-                .unwrap_or_default(),
+            kind: reader.get("type").map(|at: At<ParamType>| at.it).unwrap_or_default(),
             default: None,
             optional: reader.switch("optional").is_some_and(|at| at.it),
             many: reader.switch("many").is_some_and(|at| at.it),
@@ -173,11 +145,7 @@ impl Param {
             min_length: reader.get("min-length").map(|at| at.it),
             max_length: reader.get("max-length").map(|at| at.it),
             pattern: reader.get("pattern").map(|at: At<WholePattern>| at.it.0),
-            one_of: reader
-                .list("one-of")
-                .into_iter()
-                .map(|at: At<String>| at.it)
-                .collect(),
+            one_of: reader.list("one-of").into_iter().map(|at: At<String>| at.it).collect(),
         };
         param.default = param.decode_default(reader);
         Some(param)
@@ -220,10 +188,7 @@ impl Param {
     fn convert(&self, text: &str) -> Result<Typed, String> {
         match self.kind {
             ParamType::String => Ok(Typed::Text(text.to_owned())),
-            ParamType::Integer => text
-                .parse()
-                .map(Typed::Integer)
-                .map_err(|_| "an integer".to_owned()),
+            ParamType::Integer => text.parse().map(Typed::Integer).map_err(|_| "an integer".to_owned()),
             ParamType::Number => match text.parse::<f64>() {
                 Ok(number) if number.is_finite() => Ok(Typed::Number(number)),
                 _ => Err("a number".to_owned()),
@@ -261,11 +226,7 @@ impl Param {
         if let Some(max) = self.max_length.filter(|max| length > *max) {
             return Err(format!("at most {max} characters long"));
         }
-        if self
-            .pattern
-            .as_ref()
-            .is_some_and(|pattern| !pattern.is_match(text))
-        {
+        if self.pattern.as_ref().is_some_and(|pattern| !pattern.is_match(text)) {
             return Err("of the declared pattern".to_owned());
         }
         if !self.one_of.is_empty() && !self.one_of.iter().any(|allowed| allowed == text) {
@@ -302,19 +263,13 @@ pub fn check(params: &[Param], request: &mut Request) -> Result<(), Problem> {
             Source::Path => check_path(param, request)?,
             Source::Query => {
                 let texts = query_texts(request.head.query(), &param.name);
-                let value = param
-                    .resolve(&texts)
-                    .map_err(|wanted| mismatch("query", param, &wanted))?;
-                request
-                    .query
-                    .extend(value.map(|value| (param.name.clone(), value)));
+                let value = param.resolve(&texts).map_err(|wanted| mismatch("query", param, &wanted))?;
+                request.query.extend(value.map(|value| (param.name.clone(), value)));
             }
             Source::Header => {
                 let name: Arc<str> = param.name.to_ascii_lowercase().replace('_', "-").into();
                 let texts = header_texts(request, &name);
-                let value = param
-                    .resolve(&texts)
-                    .map_err(|wanted| mismatch("header", param, &wanted))?;
+                let value = param.resolve(&texts).map_err(|wanted| mismatch("header", param, &wanted))?;
                 request.headers.extend(value.map(|value| (name, value)));
             }
         }
@@ -333,10 +288,7 @@ fn check_path(param: &Param, request: &mut Request) -> Result<(), Problem> {
 }
 
 fn mismatch(place: &str, param: &Param, wanted: &str) -> Problem {
-    Problem::with(
-        400,
-        format!("the {place} parameter `{}` must be {wanted}", param.name),
-    )
+    Problem::with(400, format!("the {place} parameter `{}` must be {wanted}", param.name))
 }
 
 fn query_texts(query: &str, name: &str) -> Vec<String> {
@@ -348,9 +300,7 @@ fn query_texts(query: &str, name: &str) -> Vec<String> {
 
 fn header_texts(request: &Request, name: &str) -> Vec<String> {
     let mut texts = Vec::new();
-    request.head.header_all(name, &mut |value| {
-        texts.push(String::from_utf8_lossy(value).into_owned())
-    });
+    request.head.header_all(name, &mut |value| texts.push(String::from_utf8_lossy(value).into_owned()));
     texts
 }
 
@@ -362,11 +312,7 @@ mod tests {
     fn param(kind: ParamType) -> Param {
         Param {
             name: "p".into(),
-            span: Span {
-                file: FileId(0),
-                start: 0,
-                end: 0,
-            },
+            span: Span { file: FileId(0), start: 0, end: 0 },
             source: Some(Source::Query),
             kind,
             default: None,
@@ -385,11 +331,7 @@ mod tests {
     fn texts_become_values_of_their_type() {
         let cases: &[(ParamType, &str, Option<Typed>)] = &[
             (ParamType::Integer, "7", Some(Typed::Integer(7))),
-            (
-                ParamType::Integer,
-                "-9223372036854775808",
-                Some(Typed::Integer(i64::MIN)),
-            ),
+            (ParamType::Integer, "-9223372036854775808", Some(Typed::Integer(i64::MIN))),
             (ParamType::Integer, "9223372036854775808", None),
             (ParamType::Integer, "7.0", None),
             (ParamType::Integer, " 7", None),
@@ -408,11 +350,7 @@ mod tests {
                 Some(Typed::Text("67e55044-10b1-426f-9247-bb680e5fe0c8".into())),
             ),
             (ParamType::Uuid, "67e5504410b1426f9247bb680e5fe0c8", None),
-            (
-                ParamType::Uuid,
-                "{67e55044-10b1-426f-9247-bb680e5fe0c8}",
-                None,
-            ),
+            (ParamType::Uuid, "{67e55044-10b1-426f-9247-bb680e5fe0c8}", None),
             (ParamType::String, "", Some(Typed::Text(String::new()))),
         ];
         for (kind, text, expected) in cases {
@@ -422,39 +360,19 @@ mod tests {
 
     #[test]
     fn bounds_are_inclusive_and_lengths_count_characters() {
-        let bounded = Param {
-            min: Some(1.0),
-            max: Some(3.0),
-            ..param(ParamType::Integer)
-        };
-        let verdicts: Vec<bool> = ["0", "1", "3", "4"]
-            .iter()
-            .map(|text| bounded.read(text).is_ok())
-            .collect();
+        let bounded = Param { min: Some(1.0), max: Some(3.0), ..param(ParamType::Integer) };
+        let verdicts: Vec<bool> = ["0", "1", "3", "4"].iter().map(|text| bounded.read(text).is_ok()).collect();
         assert_eq!(verdicts, [false, true, true, false]);
-        let long = Param {
-            min_length: Some(2),
-            max_length: Some(3),
-            ..param(ParamType::String)
-        };
-        let verdicts: Vec<bool> = ["é", "éé", "ééé", "éééé"]
-            .iter()
-            .map(|text| long.read(text).is_ok())
-            .collect();
+        let long = Param { min_length: Some(2), max_length: Some(3), ..param(ParamType::String) };
+        let verdicts: Vec<bool> = ["é", "éé", "ééé", "éééé"].iter().map(|text| long.read(text).is_ok()).collect();
         assert_eq!(verdicts, [false, true, true, false]);
     }
 
     #[test]
     fn a_pattern_must_match_the_whole_text() {
         let WholePattern(pattern) = WholePattern::read(&Plain::Text("a|bc".into())).unwrap();
-        let exact = Param {
-            pattern: Some(pattern),
-            ..param(ParamType::String)
-        };
-        let verdicts: Vec<bool> = ["a", "bc", "ac", "abc"]
-            .iter()
-            .map(|text| exact.read(text).is_ok())
-            .collect();
+        let exact = Param { pattern: Some(pattern), ..param(ParamType::String) };
+        let verdicts: Vec<bool> = ["a", "bc", "ac", "abc"].iter().map(|text| exact.read(text).is_ok()).collect();
         assert_eq!(verdicts, [true, true, false, false]);
     }
 
@@ -462,28 +380,13 @@ mod tests {
     fn absent_and_repeated_values_follow_the_declaration() {
         let required = param(ParamType::Integer);
         assert_eq!(required.resolve(&[]), Err("given".into()));
-        let optional = Param {
-            optional: true,
-            ..required.clone()
-        };
+        let optional = Param { optional: true, ..required.clone() };
         assert_eq!(optional.resolve(&[]), Ok(None));
-        let default = Param {
-            default: Some(Typed::Integer(1)),
-            ..required.clone()
-        };
+        let default = Param { default: Some(Typed::Integer(1)), ..required.clone() };
         assert_eq!(default.resolve(&[]), Ok(Some(Typed::Integer(1))));
         let texts = ["2".to_owned(), "3".to_owned()];
         assert_eq!(required.resolve(&texts), Ok(Some(Typed::Integer(2))));
-        let many = Param {
-            many: true,
-            ..required
-        };
-        assert_eq!(
-            many.resolve(&texts),
-            Ok(Some(Typed::Many(vec![
-                Typed::Integer(2),
-                Typed::Integer(3)
-            ])))
-        );
+        let many = Param { many: true, ..required };
+        assert_eq!(many.resolve(&texts), Ok(Some(Typed::Many(vec![Typed::Integer(2), Typed::Integer(3)]))));
     }
 }

@@ -16,10 +16,7 @@ use crate::environment::fiber::{self, Fiber, Stop};
 use crate::environment::waiting::{Pending, waiting_function};
 
 /// `all(functions)`.
-pub(super) const MODULE: Module = Module {
-    name: "all",
-    install,
-};
+pub(super) const MODULE: Module = Module { name: "all", install };
 
 /// Functions at once in one call; each has a stack.
 const MAX_CHILDREN: usize = 100;
@@ -52,36 +49,23 @@ end";
 fn install(lua: &Lua, _: &Arc<Host>) -> mlua::Result<Value> {
     let prepare = lua.create_function(prepare)?;
     let wait = waiting_function(lua, |_, _| start(), finish)?;
-    lua.load(COMPOSE)
-        .set_name("=all")
-        .call((prepare, wait))
-        .map(Value::Function)
+    lua.load(COMPOSE).set_name("=all").call((prepare, wait)).map(Value::Function)
 }
 
 /// Makes a fiber for each function and keeps them for `start`.
 fn prepare(lua: &Lua, functions: Table) -> mlua::Result<()> {
     let count = functions.raw_len();
     if count > MAX_CHILDREN {
-        return Err(mlua::Error::runtime(format!(
-            "all: at most {MAX_CHILDREN} functions at once, not {count}"
-        )));
+        return Err(mlua::Error::runtime(format!("all: at most {MAX_CHILDREN} functions at once, not {count}")));
     }
     let nothing_waits = || mlua::Error::runtime("all: nothing can wait here");
-    let (limits, call) = fiber::limits()
-        .zip(fiber::call())
-        .ok_or_else(nothing_waits)?;
-    let mut children = Children {
-        running: Vec::with_capacity(count),
-        failed: false,
-        stop: None,
-    };
+    let (limits, call) = fiber::limits().zip(fiber::call()).ok_or_else(nothing_waits)?;
+    let mut children = Children { running: Vec::with_capacity(count), failed: false, stop: None };
     for function in functions.sequence_values::<Function>() {
         let thread = lua.create_thread(function?)?;
         let work = move || fiber::resume(&thread);
         let fiber = Fiber::new(fiber::callbacks(lua), limits, Some(call.clone()), work);
-        children
-            .running
-            .push(Some(fiber.map_err(mlua::Error::external)?));
+        children.running.push(Some(fiber.map_err(mlua::Error::external)?));
     }
     fiber::keep(Box::new(children)).ok_or_else(nothing_waits)
 }
@@ -128,10 +112,6 @@ impl Future for Children {
         if this.failed {
             this.running.clear();
         }
-        if this.running.iter().all(Option::is_none) {
-            Poll::Ready(this.stop)
-        } else {
-            Poll::Pending
-        }
+        if this.running.iter().all(Option::is_none) { Poll::Ready(this.stop) } else { Poll::Pending }
     }
 }

@@ -12,13 +12,7 @@ use mlua::{BorrowedBytes, BorrowedStr, Error, Function, Result, Table, Value};
 const LONGEST: f64 = 100.0 * 365.0 * 86_400.0;
 
 /// The units of a duration, longest name first where one ends with another.
-const UNITS: [(&str, f64); 5] = [
-    ("ms", 0.001),
-    ("s", 1.0),
-    ("m", 60.0),
-    ("h", 3_600.0),
-    ("d", 86_400.0),
-];
+const UNITS: [(&str, f64); 5] = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3_600.0), ("d", 86_400.0)];
 
 /// The error that a wrong use of `function` raises.
 pub fn misuse(function: &str, message: impl Display) -> Error {
@@ -27,10 +21,7 @@ pub fn misuse(function: &str, message: impl Display) -> Error {
 
 /// The error for an argument that is of the wrong kind.
 fn wrong(function: &str, what: &str, wanted: &str, value: &Value) -> Error {
-    misuse(
-        function,
-        format_args!("{what} must be {wanted}, not {}", kind(value)),
-    )
+    misuse(function, format_args!("{what} must be {wanted}, not {}", kind(value)))
 }
 
 /// What a script wrote as a name, for a message: bytes that are not UTF-8 become question marks.
@@ -99,9 +90,7 @@ pub fn bytes(function: &str, what: &str, value: &Value) -> Result<Bytes> {
 /// The value is something else, or its bytes are not UTF-8.
 pub fn text(function: &str, what: &str, value: &Value) -> Result<BorrowedStr> {
     match value {
-        Value::String(text) => text
-            .to_str()
-            .map_err(|_| misuse(function, format_args!("{what} must be valid UTF-8"))),
+        Value::String(text) => text.to_str().map_err(|_| misuse(function, format_args!("{what} must be valid UTF-8"))),
         other => Err(wrong(function, what, "a string", other)),
     }
 }
@@ -114,10 +103,7 @@ pub fn number(function: &str, what: &str, value: &Value) -> Result<f64> {
     match value {
         Value::Integer(number) => Ok(*number as f64),
         Value::Number(number) if number.is_finite() => Ok(*number),
-        Value::Number(number) => Err(misuse(
-            function,
-            format_args!("{what} must be a finite number, not {number}"),
-        )),
+        Value::Number(number) => Err(misuse(function, format_args!("{what} must be a finite number, not {number}"))),
         other => Err(wrong(function, what, "a number", other)),
     }
 }
@@ -129,10 +115,7 @@ pub fn number(function: &str, what: &str, value: &Value) -> Result<f64> {
 pub fn whole(function: &str, what: &str, value: &Value, range: RangeInclusive<i64>) -> Result<i64> {
     let outside = |shown: &dyn Display| {
         let (low, high) = (range.start(), range.end());
-        misuse(
-            function,
-            format_args!("{what} must be a whole number from {low} to {high}, not {shown}"),
-        )
+        misuse(function, format_args!("{what} must be a whole number from {low} to {high}, not {shown}"))
     };
     match value {
         Value::Integer(number) if range.contains(number) => Ok(*number),
@@ -164,26 +147,21 @@ pub fn duration(function: &str, what: &str, value: &Value) -> Result<Duration> {
             let text = text.to_string_lossy();
             parse_duration(&text).ok_or_else(|| {
                 let example = "such as \"250ms\", \"5s\", \"10m\", \"24h\" or \"7d\"";
-                misuse(function, format_args!("{what} must be seconds as a number or text with a unit, {example}, not {text:?}"))
+                misuse(
+                    function,
+                    format_args!("{what} must be seconds as a number or text with a unit, {example}, not {text:?}"),
+                )
             })?
         }
         Value::Integer(_) | Value::Number(_) => number(function, what, value)?,
         other => {
-            return Err(wrong(
-                function,
-                what,
-                "seconds as a number or text with a unit",
-                other,
-            ));
+            return Err(wrong(function, what, "seconds as a number or text with a unit", other));
         }
     };
     if (0.0..=LONGEST).contains(&seconds) {
         return Ok(Duration::from_secs_f64(seconds));
     }
-    Err(misuse(
-        function,
-        format_args!("{what} must be from 0 seconds to 100 years, not {seconds} seconds"),
-    ))
+    Err(misuse(function, format_args!("{what} must be from 0 seconds to 100 years, not {seconds} seconds")))
 }
 
 /// Seconds of `"1h 30m"`: numbers with a unit each, adding up.
@@ -204,33 +182,20 @@ fn parse_duration_part(part: &str) -> Option<f64> {
 ///
 /// # Errors
 /// The value is not a string or none of the names; the message proposes the nearest.
-pub fn choice<T: Copy>(
-    function: &str,
-    what: &str,
-    value: &Value,
-    choices: &[(&str, T)],
-) -> Result<T> {
+pub fn choice<T: Copy>(function: &str, what: &str, value: &Value, choices: &[(&str, T)]) -> Result<T> {
     let word = text(function, what, value)?;
     if let Some((_, chosen)) = choices.iter().find(|(name, _)| *name == &*word) {
         return Ok(*chosen);
     }
     let names = choices.iter().map(|(name, _)| *name);
-    Err(misuse(
-        function,
-        format_args!("unknown {what} {:?}{}", &*word, propose(&word, names)),
-    ))
+    Err(misuse(function, format_args!("unknown {what} {:?}{}", &*word, propose(&word, names))))
 }
 
 /// The end of a sentence about an unknown word: the nearest known one, else all of them if they are few.
 pub fn propose<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     let near = known
         .clone()
-        .map(|name| {
-            (
-                strsim::damerau_levenshtein(&word.to_lowercase(), &name.to_lowercase()),
-                name,
-            )
-        })
+        .map(|name| (strsim::damerau_levenshtein(&word.to_lowercase(), &name.to_lowercase()), name))
         .filter(|(distance, name)| *distance <= 1 + name.len().min(word.len()) / 4)
         .min();
     if let Some((_, name)) = near {
@@ -272,8 +237,7 @@ impl<'a> Options<'a> {
     /// # Errors
     /// Lua has no memory left.
     pub fn get(&self, name: &str) -> Result<Value> {
-        self.table
-            .map_or(Ok(Value::Nil), |table| table.raw_get(name))
+        self.table.map_or(Ok(Value::Nil), |table| table.raw_get(name))
     }
 
     /// A boolean option.
@@ -317,25 +281,13 @@ fn option(name: &str) -> String {
 
 fn check_key(function: &str, key: &Value, known: &[&str]) -> Result<()> {
     let Value::String(key) = key else {
-        return Err(misuse(
-            function,
-            format_args!(
-                "options must be named, but one of the keys is {}",
-                kind(key)
-            ),
-        ));
+        return Err(misuse(function, format_args!("options must be named, but one of the keys is {}", kind(key))));
     };
     if known.iter().any(|name| *key == **name) {
         return Ok(());
     }
     let key = key.to_string_lossy();
-    Err(misuse(
-        function,
-        format_args!(
-            "unknown option {key:?}{}",
-            propose(&key, known.iter().copied())
-        ),
-    ))
+    Err(misuse(function, format_args!("unknown option {key:?}{}", propose(&key, known.iter().copied()))))
 }
 
 #[cfg(test)]
@@ -371,8 +323,8 @@ mod tests {
             assert_eq!(got, Duration::from_millis(millis), "{code}");
         }
         let bad = [
-            "-1", "1e300", "0/0", "1/0", "''", "'5'", "'s'", "'1.2.3s'", "'-5s'", "'5 s'", "'5y'",
-            "{}", "true", "'1e5s'", "'\\0'",
+            "-1", "1e300", "0/0", "1/0", "''", "'5'", "'s'", "'1.2.3s'", "'-5s'", "'5 s'", "'5y'", "{}", "true",
+            "'1e5s'", "'\\0'",
         ];
         for code in bad {
             let message = said(duration("f", "ttl", &value(&lua, code)));
@@ -390,18 +342,11 @@ mod tests {
             ("11", "f: n must be a whole number from 1 to 10, not 11"),
             ("1.5", "f: n must be a whole number from 1 to 10, not 1.5"),
             ("0/0", "f: n must be a whole number from 1 to 10, not NaN"),
-            (
-                "2^63",
-                "f: n must be a whole number from 1 to 10, not 9223372036854776000",
-            ),
+            ("2^63", "f: n must be a whole number from 1 to 10, not 9223372036854776000"),
             ("'1'", "f: n must be a whole number, not a string"),
             ("nil", "f: n must be a whole number, not nil"),
         ] {
-            assert_eq!(
-                said(whole("f", "n", &value(&lua, code), 1..=10)),
-                wanted,
-                "{code}"
-            );
+            assert_eq!(said(whole("f", "n", &value(&lua, code), 1..=10)), wanted, "{code}");
         }
     }
 
@@ -412,28 +357,15 @@ mod tests {
             ("nil", "fine"),
             ("{}", "fine"),
             ("{ url = true }", "fine"),
-            (
-                "{ urll = true }",
-                "f: unknown option \"urll\"; did you mean \"url\"?",
-            ),
-            (
-                "{ zebra = 1 }",
-                "f: unknown option \"zebra\"; known: url, ttl",
-            ),
-            (
-                "{ 1 }",
-                "f: options must be named, but one of the keys is a number",
-            ),
-            (
-                "{ url = 1 }",
-                "f: option \"url\" must be true or false, not a number",
-            ),
+            ("{ urll = true }", "f: unknown option \"urll\"; did you mean \"url\"?"),
+            ("{ zebra = 1 }", "f: unknown option \"zebra\"; known: url, ttl"),
+            ("{ 1 }", "f: options must be named, but one of the keys is a number"),
+            ("{ url = 1 }", "f: option \"url\" must be true or false, not a number"),
             ("5", "f: options must be a table, not a number"),
             ("'x'", "f: options must be a table, not a string"),
         ] {
             let value = value(&lua, code);
-            let got = Options::read("f", &value, &["url", "ttl"])
-                .and_then(|options| options.boolean("url", false));
+            let got = Options::read("f", &value, &["url", "ttl"]).and_then(|options| options.boolean("url", false));
             assert_eq!(said(got), wanted, "{code}");
         }
     }
@@ -444,26 +376,13 @@ mod tests {
         let known = [("sha256", 1), ("md5", 2)];
         for (code, wanted) in [
             ("'sha256'", "fine"),
-            (
-                "'sha265'",
-                "f: unknown algorithm \"sha265\"; did you mean \"sha256\"?",
-            ),
-            (
-                "'SHA256'",
-                "f: unknown algorithm \"SHA256\"; did you mean \"sha256\"?",
-            ),
-            (
-                "'zebra'",
-                "f: unknown algorithm \"zebra\"; known: sha256, md5",
-            ),
+            ("'sha265'", "f: unknown algorithm \"sha265\"; did you mean \"sha256\"?"),
+            ("'SHA256'", "f: unknown algorithm \"SHA256\"; did you mean \"sha256\"?"),
+            ("'zebra'", "f: unknown algorithm \"zebra\"; known: sha256, md5"),
             ("'\\255'", "f: algorithm must be valid UTF-8"),
             ("1", "f: algorithm must be a string, not a number"),
         ] {
-            assert_eq!(
-                said(choice("f", "algorithm", &value(&lua, code), &known)),
-                wanted,
-                "{code}"
-            );
+            assert_eq!(said(choice("f", "algorithm", &value(&lua, code), &known)), wanted, "{code}");
         }
     }
 }

@@ -12,10 +12,7 @@ use crate::environment::api::error::{Failure, Outcome};
 use crate::environment::api::{Host, Module};
 
 /// The module.
-pub const MODULE: Module = Module {
-    name: "base64",
-    install,
-};
+pub const MODULE: Module = Module { name: "base64", install };
 
 /// `+` and `/`, padded; reads padded and unpadded text.
 pub const PLAIN: GeneralPurpose = engine(&STANDARD, true);
@@ -25,9 +22,7 @@ pub const URL: GeneralPurpose = engine(&URL_SAFE, false);
 
 const fn engine(alphabet: &Alphabet, padded: bool) -> GeneralPurpose {
     let config = GeneralPurposeConfig::new();
-    let config = config
-        .with_encode_padding(padded)
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let config = config.with_encode_padding(padded).with_decode_padding_mode(DecodePaddingMode::Indifferent);
     GeneralPurpose::new(alphabet, config)
 }
 
@@ -54,10 +49,7 @@ fn decode(lua: &Lua, (text, options): (Value, Value)) -> Result<Outcome<LuaStrin
     let engine = chosen("base64.decode", &options)?;
     match engine.decode(&*text) {
         Ok(data) => lua.create_string(data).map(Ok),
-        Err(error) => Ok(Err(Failure::new(
-            "invalid-base64",
-            format!("not base64: {}", why(&error)),
-        ))),
+        Err(error) => Ok(Err(Failure::new("invalid-base64", format!("not base64: {}", why(&error))))),
     }
 }
 
@@ -93,10 +85,7 @@ mod tests {
                 ("base64.decode('Zm9vYmFy')", "foobar"),
                 ("base64.decode('Zg==')", "f"),
                 ("base64.decode('Zg')", "f"),
-                (
-                    "base64.decode('-__-', { url = true }) == '\\251\\255\\254'",
-                    "true",
-                ),
+                ("base64.decode('-__-', { url = true }) == '\\251\\255\\254'", "true"),
                 ("#base64.decode('AAAA')", "3"),
                 ("base64.decode('')", ""),
             ],
@@ -109,32 +98,14 @@ mod tests {
             &[super::MODULE],
             &[
                 ("base64.decode('Zm9v!')", "nil, not base64: byte 5 is '!'"),
-                (
-                    "base64.decode('Zm9v\\n')",
-                    "nil, not base64: byte 5 is '\\n'",
-                ),
+                ("base64.decode('Zm9v\\n')", "nil, not base64: byte 5 is '\\n'"),
                 ("base64.decode('-__-')", "nil, not base64: byte 1 is '-'"),
-                (
-                    "base64.decode('A')",
-                    "nil, not base64: it cannot be 1 characters long",
-                ),
-                (
-                    "base64.decode('Zh==')",
-                    "nil, not base64: byte 2 cannot be the last",
-                ),
+                ("base64.decode('A')", "nil, not base64: it cannot be 1 characters long"),
+                ("base64.decode('Zh==')", "nil, not base64: byte 2 cannot be the last"),
                 ("select(2, base64.decode('!')).code", "invalid-base64"),
-                (
-                    "base64.encode()",
-                    "raises base64.encode: data must be a string, not nil",
-                ),
-                (
-                    "base64.encode(5)",
-                    "raises base64.encode: data must be a string, not a number",
-                ),
-                (
-                    "base64.encode({})",
-                    "raises base64.encode: data must be a string, not a table",
-                ),
+                ("base64.encode()", "raises base64.encode: data must be a string, not nil"),
+                ("base64.encode(5)", "raises base64.encode: data must be a string, not a number"),
+                ("base64.encode({})", "raises base64.encode: data must be a string, not a table"),
                 (
                     "base64.encode('x', { ulr = true })",
                     "raises base64.encode: unknown option \"ulr\"; did you mean \"url\"?",
@@ -143,10 +114,7 @@ mod tests {
                     "base64.decode('x', { url = 1 })",
                     "raises base64.decode: option \"url\" must be true or false, not a number",
                 ),
-                (
-                    "base64.decode('x', true)",
-                    "raises base64.decode: options must be a table, not a boolean",
-                ),
+                ("base64.decode('x', true)", "raises base64.decode: options must be a table, not a boolean"),
             ],
         );
     }

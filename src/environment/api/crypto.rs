@@ -14,10 +14,7 @@ use crate::environment::api::arguments::{bytes, choice, misuse, whole};
 use crate::environment::api::{Host, Module, base64, password};
 
 /// The module.
-pub const MODULE: Module = Module {
-    name: "crypto",
-    install,
-};
+pub const MODULE: Module = Module { name: "crypto", install };
 
 /// The most random bytes of one call.
 const MOST_RANDOM: i64 = 1 << 16;
@@ -88,15 +85,11 @@ fn hash(lua: &Lua, (algorithm, data, encoding): (Value, Value, Value)) -> Result
     encoded(lua, "crypto.hash", &encoding, &(algorithm.hash)(&data))
 }
 
-fn hmac(
-    lua: &Lua,
-    (algorithm, key, data, encoding): (Value, Value, Value, Value),
-) -> Result<LuaString> {
+fn hmac(lua: &Lua, (algorithm, key, data, encoding): (Value, Value, Value, Value)) -> Result<LuaString> {
     let algorithm = choice("crypto.hmac", "algorithm", &algorithm, &ALGORITHMS)?;
     let key = bytes("crypto.hmac", "key", &key)?;
     let data = bytes("crypto.hmac", "data", &data)?;
-    let code = (algorithm.hmac)(&key, &data)
-        .ok_or_else(|| misuse("crypto.hmac", "the key cannot be used"))?;
+    let code = (algorithm.hmac)(&key, &data).ok_or_else(|| misuse("crypto.hmac", "the key cannot be used"))?;
     encoded(lua, "crypto.hmac", &encoding, &code)
 }
 
@@ -110,12 +103,8 @@ fn equal(_: &Lua, (left, right): (Value, Value)) -> Result<bool> {
 fn random(lua: &Lua, (count, encoding): (Value, Value)) -> Result<LuaString> {
     let count = whole("crypto.random", "count", &count, 1..=MOST_RANDOM)?;
     let mut random = vec![0; usize::try_from(count).unwrap_or_default()];
-    getrandom::fill(&mut random).map_err(|error| {
-        misuse(
-            "crypto.random",
-            format_args!("the system has no random bytes: {error}"),
-        )
-    })?;
+    getrandom::fill(&mut random)
+        .map_err(|error| misuse("crypto.random", format_args!("the system has no random bytes: {error}")))?;
     encoded(lua, "crypto.random", &encoding, &random)
 }
 
@@ -129,26 +118,11 @@ mod tests {
             &[super::MODULE],
             &[
                 // RFC 1321 and FIPS 180.
-                (
-                    "crypto.hash('md5', 'abc')",
-                    "900150983cd24fb0d6963f7d28e17f72",
-                ),
-                (
-                    "crypto.hash('sha1', 'abc')",
-                    "a9993e364706816aba3e25717850c26c9cd0d89d",
-                ),
-                (
-                    "crypto.hash('sha224', 'abc')",
-                    "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7",
-                ),
-                (
-                    "crypto.hash('sha256', 'abc')",
-                    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
-                ),
-                (
-                    "crypto.hash('sha256', '')",
-                    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-                ),
+                ("crypto.hash('md5', 'abc')", "900150983cd24fb0d6963f7d28e17f72"),
+                ("crypto.hash('sha1', 'abc')", "a9993e364706816aba3e25717850c26c9cd0d89d"),
+                ("crypto.hash('sha224', 'abc')", "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7"),
+                ("crypto.hash('sha256', 'abc')", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+                ("crypto.hash('sha256', '')", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
                 (
                     "crypto.hash('sha384', 'abc')",
                     "cb00753f45a35e8bb5a03d699ac65007272c32ab0eded1631a8b605a43ff5bed8086072ba1e7cc2358baeca134c825a7",
@@ -157,19 +131,10 @@ mod tests {
                     "crypto.hash('sha512', 'abc')",
                     "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f",
                 ),
-                (
-                    "crypto.hash('sha256', 'abc', 'base64')",
-                    "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=",
-                ),
-                (
-                    "crypto.hash('sha256', 'abc', 'base64url')",
-                    "ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0",
-                ),
+                ("crypto.hash('sha256', 'abc', 'base64')", "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0="),
+                ("crypto.hash('sha256', 'abc', 'base64url')", "ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0"),
                 ("#crypto.hash('sha256', 'abc', 'raw')", "32"),
-                (
-                    "crypto.hash('md5', buffer.fromstring('abc'))",
-                    "900150983cd24fb0d6963f7d28e17f72",
-                ),
+                ("crypto.hash('md5', buffer.fromstring('abc'))", "900150983cd24fb0d6963f7d28e17f72"),
             ],
         );
     }
@@ -180,10 +145,7 @@ mod tests {
             &[super::MODULE],
             &[
                 // RFC 2202 and RFC 4231, test cases 1, 2 and 6 (a key longer than a block).
-                (
-                    "crypto.hmac('md5', string.rep('\\11', 16), 'Hi There')",
-                    "9294727a3638bb1c13f48ef8158bfc9d",
-                ),
+                ("crypto.hmac('md5', string.rep('\\11', 16), 'Hi There')", "9294727a3638bb1c13f48ef8158bfc9d"),
                 (
                     "crypto.hmac('sha1', 'Jefe', 'what do ya want for nothing?')",
                     "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79",
@@ -196,10 +158,7 @@ mod tests {
                     "crypto.hmac('sha256', string.rep('\\170', 131), 'Test Using Larger Than Block-Size Key - Hash Key First')",
                     "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54",
                 ),
-                (
-                    "crypto.hmac('sha256', '', '', 'base64')",
-                    "thNnmggU2ex3L5XXeMNfxf8Wl8STcVZTxscSFEKSxa0=",
-                ),
+                ("crypto.hmac('sha256', '', '', 'base64')", "thNnmggU2ex3L5XXeMNfxf8Wl8STcVZTxscSFEKSxa0="),
             ],
         );
     }
@@ -214,10 +173,7 @@ mod tests {
                 ("crypto.equal('abc', 'ab')", "false"),
                 ("crypto.equal('', '')", "true"),
                 ("crypto.equal('a\\0b', 'a\\0c')", "false"),
-                (
-                    "crypto.equal('a', nil)",
-                    "raises crypto.equal: the second argument must be a string, not nil",
-                ),
+                ("crypto.equal('a', nil)", "raises crypto.equal: the second argument must be a string, not nil"),
             ],
         );
     }
@@ -232,22 +188,13 @@ mod tests {
                 ("#crypto.random(32, 'base64url')", "43"),
                 ("crypto.random(16) == crypto.random(16)", "false"),
                 ("#crypto.random(65536, 'raw')", "65536"),
-                (
-                    "crypto.random(0)",
-                    "raises crypto.random: count must be a whole number from 1 to 65536, not 0",
-                ),
+                ("crypto.random(0)", "raises crypto.random: count must be a whole number from 1 to 65536, not 0"),
                 (
                     "crypto.random(1e18)",
                     "raises crypto.random: count must be a whole number from 1 to 65536, not 1000000000000000000",
                 ),
-                (
-                    "crypto.random(1.5)",
-                    "raises crypto.random: count must be a whole number from 1 to 65536, not 1.5",
-                ),
-                (
-                    "crypto.random()",
-                    "raises crypto.random: count must be a whole number, not nil",
-                ),
+                ("crypto.random(1.5)", "raises crypto.random: count must be a whole number from 1 to 65536, not 1.5"),
+                ("crypto.random()", "raises crypto.random: count must be a whole number, not nil"),
             ],
         );
     }
@@ -265,29 +212,15 @@ mod tests {
                     "crypto.hash('zebra', '')",
                     "raises crypto.hash: unknown algorithm \"zebra\"; known: sha256, sha512, sha384, sha224, sha1, md5",
                 ),
-                (
-                    "crypto.hash('md5')",
-                    "raises crypto.hash: data must be a string, not nil",
-                ),
+                ("crypto.hash('md5')", "raises crypto.hash: data must be a string, not nil"),
                 (
                     "crypto.hash('md5', 'x', 'hax')",
                     "raises crypto.hash: unknown encoding \"hax\"; did you mean \"hex\"?",
                 ),
-                (
-                    "crypto.hash('md5', 'x', {})",
-                    "raises crypto.hash: encoding must be a string, not a table",
-                ),
-                (
-                    "crypto.hmac('md5', nil, 'x')",
-                    "raises crypto.hmac: key must be a string, not nil",
-                ),
+                ("crypto.hash('md5', 'x', {})", "raises crypto.hash: encoding must be a string, not a table"),
+                ("crypto.hmac('md5', nil, 'x')", "raises crypto.hmac: key must be a string, not nil"),
             ],
         );
-        assert!(
-            state(&[super::MODULE])
-                .load("crypto.hash('md5', string.rep('x', 2^22))")
-                .eval::<String>()
-                .is_ok()
-        );
+        assert!(state(&[super::MODULE]).load("crypto.hash('md5', string.rep('x', 2^22))").eval::<String>().is_ok());
     }
 }

@@ -22,10 +22,7 @@ pub struct Failure {
 impl Failure {
     /// A failure of this kind.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-        }
+        Self { code, message: message.into() }
     }
 
     /// The text of a failure that a script hands back; `None` when the value is something else.
@@ -58,10 +55,7 @@ fn metatable(lua: &Lua) -> Result<Table> {
         return Ok(made);
     }
     let metatable = lua.create_table()?;
-    metatable.raw_set(
-        "__tostring",
-        lua.create_function(|_, failure: Table| failure.raw_get::<Value>("message"))?,
-    )?;
+    metatable.raw_set("__tostring", lua.create_function(|_, failure: Table| failure.raw_get::<Value>("message"))?)?;
     metatable.raw_set("__concat", lua.create_function(concatenate)?)?;
     metatable.raw_set("__metatable", false)?;
     metatable.set_readonly(true);
@@ -75,9 +69,7 @@ fn concatenate(lua: &Lua, (left, right): (Value, Value)) -> Result<mlua::LuaStri
     for side in [&left, &right] {
         match side {
             Value::String(text) => joined.extend_from_slice(&text.as_bytes()),
-            Value::Integer(_) | Value::Number(_) => {
-                joined.extend_from_slice(side.to_string()?.as_bytes())
-            }
+            Value::Integer(_) | Value::Number(_) => joined.extend_from_slice(side.to_string()?.as_bytes()),
             other => match Failure::text_of(lua, other) {
                 Some(text) => joined.extend_from_slice(text.as_bytes()),
                 None => {
@@ -99,9 +91,7 @@ mod tests {
     #[test]
     fn is_text_and_data_and_frozen() {
         let lua = Lua::new();
-        lua.globals()
-            .set("err", Failure::new("invalid-hex", "no hex"))
-            .unwrap();
+        lua.globals().set("err", Failure::new("invalid-hex", "no hex")).unwrap();
         lua.load(
             r#"
             assert(tostring(err) == "no hex")
@@ -130,16 +120,11 @@ mod tests {
     #[test]
     fn an_outcome_is_a_value_or_nil_and_why() {
         let lua = Lua::new();
-        let decode = lua
-            .create_function(|_, good: bool| {
-                Ok(if good {
-                    Ok(7)
-                } else {
-                    Err(Failure::new("x", "why"))
-                })
-            })
-            .unwrap();
+        let decode =
+            lua.create_function(|_, good: bool| Ok(if good { Ok(7) } else { Err(Failure::new("x", "why")) })).unwrap();
         lua.globals().set("decode", decode).unwrap();
-        lua.load("assert(decode(true) == 7); local v, e = decode(false); assert(v == nil and tostring(e) == 'why')").exec().unwrap();
+        lua.load("assert(decode(true) == 7); local v, e = decode(false); assert(v == nil and tostring(e) == 'why')")
+            .exec()
+            .unwrap();
     }
 }

@@ -9,10 +9,7 @@ use crate::environment::api::error::{Failure, Outcome};
 use crate::environment::api::{Host, Module};
 
 /// The module.
-pub const MODULE: Module = Module {
-    name: "hex",
-    install,
-};
+pub const MODULE: Module = Module { name: "hex", install };
 
 fn install(lua: &Lua, _: &Arc<Host>) -> Result<Value> {
     let module = lua.create_table()?;
@@ -29,10 +26,7 @@ fn decode(lua: &Lua, text: Value) -> Result<Outcome<LuaString>> {
     let text = bytes("hex.decode", "text", &text)?;
     match hex::decode(&*text) {
         Ok(data) => lua.create_string(data).map(Ok),
-        Err(error) => Ok(Err(Failure::new(
-            "invalid-hex",
-            format!("not hexadecimal: {}", why(error, text.len())),
-        ))),
+        Err(error) => Ok(Err(Failure::new("invalid-hex", format!("not hexadecimal: {}", why(error, text.len()))))),
     }
 }
 
@@ -58,20 +52,11 @@ mod tests {
                 ("hex.encode('\\0\\255moon')", "00ff6d6f6f6e"),
                 ("hex.decode('6d6F6f6E')", "moon"),
                 ("hex.decode('00ff') == '\\0\\255'", "true"),
-                (
-                    "hex.decode('6d6')",
-                    "nil, not hexadecimal: 3 digits make no whole bytes",
-                ),
+                ("hex.decode('6d6')", "nil, not hexadecimal: 3 digits make no whole bytes"),
                 ("hex.decode('6dg0')", "nil, not hexadecimal: byte 3 is 'g'"),
                 ("select(2, hex.decode('x')).code", "invalid-hex"),
-                (
-                    "hex.encode(nil)",
-                    "raises hex.encode: data must be a string, not nil",
-                ),
-                (
-                    "hex.decode(12)",
-                    "raises hex.decode: text must be a string, not a number",
-                ),
+                ("hex.encode(nil)", "raises hex.encode: data must be a string, not nil"),
+                ("hex.decode(12)", "raises hex.decode: text must be a string, not a number"),
             ],
         );
     }

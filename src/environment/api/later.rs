@@ -5,40 +5,22 @@ use mlua::{Lua, Result, Value, Variadic};
 use crate::environment::api::Module;
 
 /// The key-value store.
-pub const KV: Module = Module {
-    name: "kv",
-    install: |lua, _| table(lua, "kv"),
-};
+pub const KV: Module = Module { name: "kv", install: |lua, _| table(lua, "kv") };
 
 /// Databases.
-pub const DB: Module = Module {
-    name: "db",
-    install: |lua, _| table(lua, "db"),
-};
+pub const DB: Module = Module { name: "db", install: |lua, _| table(lua, "db") };
 
 /// Requests to other servers.
-pub const HTTP: Module = Module {
-    name: "http",
-    install: |lua, _| table(lua, "http"),
-};
+pub const HTTP: Module = Module { name: "http", install: |lua, _| table(lua, "http") };
 
 /// Templates.
-pub const TEMPLATE: Module = Module {
-    name: "template",
-    install: |lua, _| table(lua, "template"),
-};
+pub const TEMPLATE: Module = Module { name: "template", install: |lua, _| table(lua, "template") };
 
 /// Answers of files.
-pub const FILE: Module = Module {
-    name: "file",
-    install: |lua, _| raising_value(lua, "file"),
-};
+pub const FILE: Module = Module { name: "file", install: |lua, _| raising_value(lua, "file") };
 
 /// Work after the answer.
-pub const DEFER: Module = Module {
-    name: "defer",
-    install: |lua, _| raising_value(lua, "defer"),
-};
+pub const DEFER: Module = Module { name: "defer", install: |lua, _| raising_value(lua, "defer") };
 
 fn raising_value(lua: &Lua, name: &'static str) -> Result<Value> {
     raising(lua, name).map(Value::Function)
@@ -46,9 +28,7 @@ fn raising_value(lua: &Lua, name: &'static str) -> Result<Value> {
 
 fn raising(lua: &Lua, name: &'static str) -> Result<mlua::Function> {
     lua.create_function(move |_, _: Variadic<Value>| -> Result<()> {
-        Err(mlua::Error::runtime(format_args!(
-            "`{name}` is not available yet: it comes with a later release"
-        )))
+        Err(mlua::Error::runtime(format_args!("`{name}` is not available yet: it comes with a later release")))
     })
 }
 
@@ -76,45 +56,14 @@ mod tests {
     fn every_use_says_when_it_comes() {
         let modules = [KV, DB, HTTP, TEMPLATE, FILE, DEFER];
         for (name, uses) in [
-            (
-                "kv",
-                [
-                    "kv.get('x')",
-                    "kv('space')",
-                    "#kv",
-                    "(function() for _ in kv do end end)()",
-                ],
-            ),
-            (
-                "db",
-                [
-                    "db.one('x')",
-                    "db('notes')",
-                    "(function() db.x = 1 end)()",
-                    "db.tx",
-                ],
-            ),
+            ("kv", ["kv.get('x')", "kv('space')", "#kv", "(function() for _ in kv do end end)()"]),
+            ("db", ["db.one('x')", "db('notes')", "(function() db.x = 1 end)()", "db.tx"]),
             ("http", ["http.get('x')", "http.post", "http()", "http[1]"]),
-            (
-                "template",
-                [
-                    "template.render('x')",
-                    "template.string",
-                    "template()",
-                    "template[1]",
-                ],
-            ),
-            (
-                "file",
-                ["file('x')", "file()", "file('x', {})", "file(nil)"],
-            ),
-            (
-                "defer",
-                ["defer(print)", "defer()", "defer(1, 2)", "defer(nil)"],
-            ),
+            ("template", ["template.render('x')", "template.string", "template()", "template[1]"]),
+            ("file", ["file('x')", "file()", "file('x', {})", "file(nil)"]),
+            ("defer", ["defer(print)", "defer()", "defer(1, 2)", "defer(nil)"]),
         ] {
-            let wanted =
-                format!("raises `{name}` is not available yet: it comes with a later release");
+            let wanted = format!("raises `{name}` is not available yet: it comes with a later release");
             for code in uses {
                 check(&modules, &[(code, &wanted)]);
             }

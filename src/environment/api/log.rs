@@ -13,16 +13,10 @@ use crate::environment::api::{Host, Module};
 use crate::environment::fiber;
 
 /// `log`.
-pub const MODULE: Module = Module {
-    name: "log",
-    install,
-};
+pub const MODULE: Module = Module { name: "log", install };
 
 /// `print`.
-pub const PRINT: Module = Module {
-    name: "print",
-    install: install_print,
-};
+pub const PRINT: Module = Module { name: "print", install: install_print };
 
 /// The longest message and the largest fields of one record, in bytes.
 const LARGEST: usize = 64 * 1024;
@@ -38,15 +32,8 @@ static LEVELS: [RecordStatic<'static>; 6] = [
 ];
 
 /// The functions, with their place in [`LEVELS`].
-const FUNCTIONS: [(&str, usize); 7] = [
-    ("trace", 0),
-    ("debug", 1),
-    ("info", 2),
-    ("warning", 3),
-    ("warn", 3),
-    ("error", 4),
-    ("critical", 5),
-];
+const FUNCTIONS: [(&str, usize); 7] =
+    [("trace", 0), ("debug", 1), ("info", 2), ("warning", 3), ("warn", 3), ("error", 4), ("critical", 5)];
 
 /// Where `info` and `print` have their place in [`LEVELS`].
 const INFO: usize = 2;
@@ -80,9 +67,8 @@ end";
 fn install(lua: &Lua, _: &Arc<Host>) -> Result<Value> {
     let module = lua.create_table()?;
     for (name, level) in FUNCTIONS {
-        let emit = lua.create_function(move |lua, (message, fields): (Value, Value)| {
-            log(lua, name, level, &message, &fields)
-        })?;
+        let emit = lua
+            .create_function(move |lua, (message, fields): (Value, Value)| log(lua, name, level, &message, &fields))?;
         module.raw_set(name, composed(lua, LOG, emit)?)?;
     }
     Ok(Value::Table(module))
@@ -95,11 +81,7 @@ fn install_print(lua: &Lua, _: &Arc<Host>) -> Result<Value> {
 
 fn composed(lua: &Lua, code: &str, emit: Function) -> Result<Function> {
     let globals: Table = lua.globals();
-    let library: (Value, Value, Value) = (
-        globals.get("tostring")?,
-        globals.get("type")?,
-        globals.get("getmetatable")?,
-    );
+    let library: (Value, Value, Value) = (globals.get("tostring")?, globals.get("type")?, globals.get("getmetatable")?);
     let text: Function = lua.load(TEXT).set_name("=log").call(library)?;
     lua.load(code).set_name("=log").call((emit, text))
 }
@@ -123,10 +105,7 @@ fn print(lua: &Lua, values: &[Value]) -> Result<Ask> {
     let Some(logger) = logger(INFO) else {
         return Ok(false);
     };
-    let words = values
-        .iter()
-        .map(|value| shown(lua, value))
-        .collect::<Result<Option<Vec<_>>>>()?;
+    let words = values.iter().map(|value| shown(lua, value)).collect::<Result<Option<Vec<_>>>>()?;
     let Some(words) = words else { return Ok(true) };
     emit(&logger, INFO, &words.join("\t"), None);
     Ok(false)
@@ -142,16 +121,13 @@ fn logger(level: usize) -> Option<Logger> {
 fn shown(lua: &Lua, value: &Value) -> Result<Option<String>> {
     Ok(Some(match value {
         Value::String(text) => text.to_string_lossy(),
-        Value::Table(table)
-            if table
-                .metatable()
-                .is_some_and(|found| !is_array(lua, &found)) =>
-        {
+        Value::Table(table) if table.metatable().is_some_and(|found| !is_array(lua, &found)) => {
             return Ok(None);
         }
         Value::UserData(_) | Value::Error(_) => return Ok(None),
-        Value::Table(_) => describe(lua, value, LARGEST)?
-            .map_or_else(|| "<large table>".to_owned(), |data| data.to_string()),
+        Value::Table(_) => {
+            describe(lua, value, LARGEST)?.map_or_else(|| "<large table>".to_owned(), |data| data.to_string())
+        }
         other => other.to_string()?,
     }))
 }
@@ -167,24 +143,16 @@ fn read_fields(lua: &Lua, name: &str, fields: &Value) -> Result<Option<Data>> {
         Value::Nil => return Ok(None),
         Value::Table(_) => {}
         other => {
-            return Err(wrong(format!(
-                "fields must be a table, not {}",
-                kind(other)
-            )));
+            return Err(wrong(format!("fields must be a table, not {}", kind(other))));
         }
     }
     match describe(lua, fields, LARGEST)? {
         Some(Data::Object(fields)) if fields.is_empty() => Ok(None),
         Some(data @ Data::Object(_)) => Ok(Some(data)),
-        Some(_) => Err(wrong(
-            "fields must be named, such as { user = id }".to_owned(),
-        )),
+        Some(_) => Err(wrong("fields must be named, such as { user = id }".to_owned())),
         None => {
             let why = format!("<left out: larger than {} KiB>", LARGEST / 1024);
-            Ok(Some(Data::Object(vec![(
-                b"fields".as_slice().into(),
-                Data::Text(why.into_bytes().into()),
-            )])))
+            Ok(Some(Data::Object(vec![(b"fields".as_slice().into(), Data::Text(why.into_bytes().into()))])))
         }
     }
 }
@@ -194,22 +162,12 @@ fn emit(logger: &Logger, level: usize, message: &str, fields: Option<Data>) {
     let Some(record) = LEVELS.get(level) else {
         return;
     };
-    let kept = message
-        .get(..message.floor_char_boundary(LARGEST))
-        .unwrap_or(message);
+    let kept = message.get(..message.floor_char_boundary(LARGEST)).unwrap_or(message);
     let cut = message.len() - kept.len();
-    let rest = if cut == 0 {
-        String::new()
-    } else {
-        format!("… ({cut} bytes more)")
-    };
+    let rest = if cut == 0 { String::new() } else { format!("… ({cut} bytes more)") };
     let text = format_args!("{kept}{rest}");
     match fields.map(slog::Serde) {
-        Some(fields) => logger.log(&slog::Record::new(
-            record,
-            &text,
-            slog::b!("fields" => &fields),
-        )),
+        Some(fields) => logger.log(&slog::Record::new(record, &text, slog::b!("fields" => &fields))),
         None => logger.log(&slog::Record::new(record, &text, slog::b!())),
     }
 }
@@ -228,11 +186,7 @@ mod tests {
     fn check(cases: &[(&str, &str)]) {
         for (code, wanted) in cases {
             let (records, answer) = run(code);
-            assert_eq!(
-                (records.join(" | ").as_str(), answer.as_str()),
-                (*wanted, ""),
-                "{code}"
-            );
+            assert_eq!((records.join(" | ").as_str(), answer.as_str()), (*wanted, ""), "{code}");
         }
     }
 
@@ -255,27 +209,12 @@ mod tests {
             ("log.info('a\\nb\\0\\255')", "INFO script a\nb\0\u{fffd}"),
             ("log.info(5)", "INFO script 5"),
             ("log.info()", "INFO script nil"),
-            (
-                "log.info({ a = { 1, true } })",
-                "INFO script {\"a\":[1,true]}",
-            ),
+            ("log.info({ a = { 1, true } })", "INFO script {\"a\":[1,true]}"),
             ("log.info(json.array {})", "INFO script []"),
-            (
-                "log.info(setmetatable({}, { __tostring = function() return 'me' end }))",
-                "INFO script me",
-            ),
-            (
-                "log.info(select(2, pcall(error, 'why', 0)))",
-                "INFO script why",
-            ),
-            (
-                "print('a', 1, nil, true, { 1 })",
-                "INFO script a\t1\tnil\ttrue\t[1]",
-            ),
-            (
-                "print(setmetatable({}, { __tostring = function() return 'me' end }), nil)",
-                "INFO script me\tnil",
-            ),
+            ("log.info(setmetatable({}, { __tostring = function() return 'me' end }))", "INFO script me"),
+            ("log.info(select(2, pcall(error, 'why', 0)))", "INFO script why"),
+            ("print('a', 1, nil, true, { 1 })", "INFO script a\t1\tnil\ttrue\t[1]"),
+            ("print(setmetatable({}, { __tostring = function() return 'me' end }), nil)", "INFO script me\tnil"),
             ("print()", "INFO script "),
         ]);
     }
@@ -283,18 +222,9 @@ mod tests {
     #[test]
     fn fields() {
         check(&[
-            (
-                "log.info('x', { user = 7 })",
-                "INFO script x fields={\"user\":7}",
-            ),
-            (
-                "log.info('x', { list = { 1, json.null } })",
-                "INFO script x fields={\"list\":[1,null]}",
-            ),
-            (
-                "log.info('x', { f = print })",
-                "INFO script x fields={\"f\":\"<function>\"}",
-            ),
+            ("log.info('x', { user = 7 })", "INFO script x fields={\"user\":7}"),
+            ("log.info('x', { list = { 1, json.null } })", "INFO script x fields={\"list\":[1,null]}"),
+            ("log.info('x', { f = print })", "INFO script x fields={\"f\":\"<function>\"}"),
             ("log.info('x', {})", "INFO script x"),
             (
                 "log.info('x', { t = string.rep('x', 2^17) })",
@@ -316,14 +246,8 @@ mod tests {
     #[test]
     fn mistakes() {
         for (code, wanted) in [
-            (
-                "log.info('x', 5)",
-                "raises log.info: fields must be a table, not a number",
-            ),
-            (
-                "log.error('x', { 1, 2 })",
-                "raises log.error: fields must be named, such as { user = id }",
-            ),
+            ("log.info('x', 5)", "raises log.info: fields must be a table, not a number"),
+            ("log.error('x', { 1, 2 })", "raises log.error: fields must be named, such as { user = id }"),
             ("log.trace('x', 5)", ""),
         ] {
             assert_eq!(run(code), (Vec::new(), wanted.to_owned()), "{code}");

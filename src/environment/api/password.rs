@@ -36,14 +36,10 @@ impl Passwords {
     /// The text to keep of a password: algorithm, cost, salt and hash (`$argon2id$v=19$m=19456,t=2,p=1$…`).
     pub async fn hash(self, password: Vec<u8>) -> Outcome<String> {
         self.compute(move || {
-            let hashed: std::result::Result<PasswordHash, _> =
-                Argon2::default().hash_password(&password);
-            hashed.map(|hash| hash.to_string()).map_err(|error| {
-                Failure::new(
-                    "password",
-                    format!("the password cannot be hashed: {error}"),
-                )
-            })
+            let hashed: std::result::Result<PasswordHash, _> = Argon2::default().hash_password(&password);
+            hashed
+                .map(|hash| hash.to_string())
+                .map_err(|error| Failure::new("password", format!("the password cannot be hashed: {error}")))
         })
         .await
     }
@@ -53,10 +49,7 @@ impl Passwords {
         let params = read(&kept)?;
         let (memory, passes, lanes) = COSTLIEST;
         if params.m_cost() > memory || params.t_cost() > passes || params.p_cost() > lanes {
-            return Err(Failure::new(
-                "invalid-hash",
-                "the hash asks for more memory or time than is allowed",
-            ));
+            return Err(Failure::new("invalid-hash", "the hash asks for more memory or time than is allowed"));
         }
         self.compute(move || {
             let hash = PasswordHash::new(&kept).map_err(invalid)?;
@@ -70,10 +63,7 @@ impl Passwords {
     }
 
     /// Runs a computation on a thread for such work, when a core is free for it.
-    async fn compute<T: Send + 'static>(
-        self,
-        work: impl FnOnce() -> Outcome<T> + Send + 'static,
-    ) -> Outcome<T> {
+    async fn compute<T: Send + 'static>(self, work: impl FnOnce() -> Outcome<T> + Send + 'static) -> Outcome<T> {
         let stopped = |_| Failure::new("password", "the server is stopping");
         let permit = self.0.acquire_owned().await.map_err(stopped)?;
         let done = tokio::task::spawn_blocking(move || {
@@ -81,9 +71,7 @@ impl Passwords {
             drop(permit);
             result
         });
-        done.await.map_err(|error| {
-            Failure::new("password", format!("the computation broke off: {error}"))
-        })?
+        done.await.map_err(|error| Failure::new("password", format!("the computation broke off: {error}")))?
     }
 }
 
@@ -117,18 +105,14 @@ fn password_of(function: &str, password: &Value) -> Result<Vec<u8>> {
     let password = bytes(function, "password", password)?;
     if password.len() > LONGEST {
         let length = password.len();
-        return Err(misuse(
-            function,
-            format_args!("password must be at most {LONGEST} bytes long, not {length}"),
-        ));
+        return Err(misuse(function, format_args!("password must be at most {LONGEST} bytes long, not {length}")));
     }
     Ok(password.to_vec())
 }
 
 fn read(kept: &str) -> Outcome<Params> {
     let hash = PasswordHash::new(kept).map_err(invalid)?;
-    if !hash.algorithm.as_str().starts_with("argon2") || hash.hash.is_none() || hash.salt.is_none()
-    {
+    if !hash.algorithm.as_str().starts_with("argon2") || hash.hash.is_none() || hash.salt.is_none() {
         return Err(invalid("it is not one of argon2"));
     }
     Params::try_from(&hash).map_err(invalid)
@@ -147,25 +131,10 @@ mod tests {
         let passwords = Passwords::default();
         let first = passwords.clone().hash(b"hunter42".to_vec()).await.unwrap();
         let second = passwords.clone().hash(b"hunter42".to_vec()).await.unwrap();
-        assert!(
-            first.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"),
-            "{first}"
-        );
+        assert!(first.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{first}");
         assert_ne!(first, second);
-        assert_eq!(
-            passwords
-                .clone()
-                .verify(b"hunter42".to_vec(), first.clone())
-                .await,
-            Ok(true)
-        );
-        assert_eq!(
-            passwords
-                .clone()
-                .verify(b"hunter43".to_vec(), first.clone())
-                .await,
-            Ok(false)
-        );
+        assert_eq!(passwords.clone().verify(b"hunter42".to_vec(), first.clone()).await, Ok(true));
+        assert_eq!(passwords.clone().verify(b"hunter43".to_vec(), first.clone()).await, Ok(false));
         assert_eq!(passwords.verify(b"".to_vec(), first).await, Ok(false));
     }
 
@@ -174,19 +143,8 @@ mod tests {
         // echo -n password | argon2 somesalt -t 2 -m 16 -p 1 -id
         let kept = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc";
         let passwords = Passwords::default();
-        assert_eq!(
-            passwords
-                .clone()
-                .verify(b"password".to_vec(), kept.to_owned())
-                .await,
-            Ok(true)
-        );
-        assert_eq!(
-            passwords
-                .verify(b"Password".to_vec(), kept.to_owned())
-                .await,
-            Ok(false)
-        );
+        assert_eq!(passwords.clone().verify(b"password".to_vec(), kept.to_owned()).await, Ok(true));
+        assert_eq!(passwords.verify(b"Password".to_vec(), kept.to_owned()).await, Ok(false));
     }
 
     #[tokio::test]
@@ -200,14 +158,8 @@ mod tests {
             "$argon2id$v=19$m=4294967295,t=1,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc",
             "$argon2id$v=19$m=8,t=4294967295,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc",
         ] {
-            let refused = Passwords::default()
-                .verify(b"x".to_vec(), kept.to_owned())
-                .await;
-            assert_eq!(
-                refused.map_err(|failure| failure.code),
-                Err("invalid-hash"),
-                "{kept}"
-            );
+            let refused = Passwords::default().verify(b"x".to_vec(), kept.to_owned()).await;
+            assert_eq!(refused.map_err(|failure| failure.code), Err("invalid-hash"), "{kept}");
         }
     }
 

@@ -41,12 +41,7 @@ fn every_example_gives_what_it_says() {
                 continue;
             };
             let code = code.trim();
-            assert_eq!(
-                in_fiber(&lua, &logger, code),
-                wanted.trim(),
-                "line {}: {code}",
-                first + offset
-            );
+            assert_eq!(in_fiber(&lua, &logger, code), wanted.trim(), "line {}: {code}", first + offset);
             shown += 1;
         }
     }
@@ -56,10 +51,7 @@ fn every_example_gives_what_it_says() {
 #[test]
 fn every_other_block_can_be_compiled() {
     let lua = everything();
-    for (first, text) in blocks()
-        .into_iter()
-        .filter(|(_, text)| !text.contains(GIVES))
-    {
+    for (first, text) in blocks().into_iter().filter(|(_, text)| !text.contains(GIVES)) {
         let compiled = lua.load(&text).into_function();
         assert!(compiled.is_ok(), "line {first}: {compiled:?}");
     }
@@ -76,17 +68,11 @@ fn every_function_is_there() {
         };
         for field in fields(&table) {
             let written = format!("{name}.{field}");
-            assert!(
-                name == "vars" || REFERENCE.contains(&format!("`{written}")),
-                "{written} is missing"
-            );
+            assert!(name == "vars" || REFERENCE.contains(&format!("`{written}")), "{written} is missing");
         }
     }
 }
 
 fn fields(table: &Table) -> Vec<String> {
-    table
-        .pairs::<String, Value>()
-        .map(|pair| pair.unwrap().0)
-        .collect()
+    table.pairs::<String, Value>().map(|pair| pair.unwrap().0).collect()
 }

@@ -12,15 +12,9 @@ use crate::environment::settings::Environment;
 use crate::kdl::suggest;
 
 /// `require(name)`.
-pub(super) const MODULE: Module = Module {
-    name: "require",
-    install,
-};
+pub(super) const MODULE: Module = Module { name: "require", install };
 /// `package.loaded`.
-pub(super) const PACKAGE: Module = Module {
-    name: "package",
-    install: install_package,
-};
+pub(super) const PACKAGE: Module = Module { name: "package", install: install_package };
 
 /// Stands in the cache while a module runs, to tell modules that require each other.
 const RUNNING: &str = "\0running";
@@ -30,11 +24,7 @@ fn install(lua: &Lua, host: &Arc<Host>) -> mlua::Result<Value> {
     let find = lua.create_function(move |lua, name: String| find(lua, &environment, &name))?;
     let done = lua.create_function(|lua, (name, value): (String, Value)| {
         // A module that gives nothing is there all the same, as in Lua.
-        let value = if value.is_nil() {
-            Value::Boolean(true)
-        } else {
-            value
-        };
+        let value = if value.is_nil() { Value::Boolean(true) } else { value };
         loaded(lua)?.raw_set(name, &value)?;
         Ok(value)
     })?;
@@ -45,23 +35,14 @@ fn install(lua: &Lua, host: &Arc<Host>) -> mlua::Result<Value> {
             if run then return done(name, run()) end
             return known
         end";
-    lua.load(compose)
-        .set_name("=require")
-        .call((find, done))
-        .map(Value::Function)
+    lua.load(compose).set_name("=require").call((find, done)).map(Value::Function)
 }
 
 fn install_package(lua: &Lua, _: &Arc<Host>) -> mlua::Result<Value> {
     let metatable = lua.create_table()?;
     let index = lua.create_function(|lua, (_, key): (Table, Value)| {
-        let wanted = key
-            .as_string()
-            .is_some_and(|key| key.as_bytes() == b"loaded".as_slice());
-        if wanted {
-            loaded(lua).map(Some)
-        } else {
-            Ok(None)
-        }
+        let wanted = key.as_string().is_some_and(|key| key.as_bytes() == b"loaded".as_slice());
+        if wanted { loaded(lua).map(Some) } else { Ok(None) }
     })?;
     metatable.raw_set("__index", index)?;
     metatable.raw_set("__metatable", false)?;
@@ -72,8 +53,7 @@ fn install_package(lua: &Lua, _: &Arc<Host>) -> mlua::Result<Value> {
 
 /// The modules loaded so far.
 fn loaded(lua: &Lua) -> mlua::Result<Table> {
-    let call = fiber::call()
-        .ok_or_else(|| mlua::Error::runtime("modules can be required while a script runs"))?;
+    let call = fiber::call().ok_or_else(|| mlua::Error::runtime("modules can be required while a script runs"))?;
     let mut loaded = call.loaded.borrow_mut();
     match &*loaded {
         Some(known) => Ok(known.clone()),
@@ -82,20 +62,11 @@ fn loaded(lua: &Lua) -> mlua::Result<Table> {
 }
 
 /// The value of a module that was required already, or the function that makes it.
-fn find(
-    lua: &Lua,
-    environment: &Environment,
-    name: &str,
-) -> mlua::Result<(Value, Option<Function>)> {
+fn find(lua: &Lua, environment: &Environment, name: &str) -> mlua::Result<(Value, Option<Function>)> {
     let cache = loaded(lua)?;
     let known: Value = cache.raw_get(name)?;
-    if known
-        .as_string()
-        .is_some_and(|text| text.as_bytes() == RUNNING.as_bytes())
-    {
-        return Err(mlua::Error::runtime(format!(
-            "the modules form a circle: `{name}` is required while it runs"
-        )));
+    if known.as_string().is_some_and(|text| text.as_bytes() == RUNNING.as_bytes()) {
+        return Err(mlua::Error::runtime(format!("the modules form a circle: `{name}` is required while it runs")));
     }
     if !known.is_nil() {
         return Ok((known, None));
@@ -103,8 +74,7 @@ fn find(
     let Some(script) = environment.modules.get(name) else {
         return Err(unknown(environment, name));
     };
-    let call = fiber::call()
-        .ok_or_else(|| mlua::Error::runtime("modules can be required while a script runs"))?;
+    let call = fiber::call().ok_or_else(|| mlua::Error::runtime("modules can be required while a script runs"))?;
     let chunk = match lua.app_data_mut::<Chunks>() {
         Some(mut chunks) => chunks.function(lua, script)?.deep_clone()?,
         None => return Err(mlua::Error::runtime("this runspace has no modules")),
@@ -117,15 +87,9 @@ fn find(
 fn unknown(environment: &Environment, name: &str) -> mlua::Error {
     let known = environment.modules.keys().map(String::as_str);
     let near = suggest::closest(name, known).map(|near| format!("; did you mean `{near}`?"));
-    let folders: Vec<String> = environment
-        .module_folders
-        .iter()
-        .map(|folder| folder.display().to_string())
-        .collect();
+    let folders: Vec<String> = environment.module_folders.iter().map(|folder| folder.display().to_string()).collect();
     let path = name.replace('.', "/");
-    let message = format!(
-        "there is no module `{name}`: looked for {path}.lua and {path}/init.lua in {}",
-        folders.join(", ")
-    );
+    let message =
+        format!("there is no module `{name}`: looked for {path}.lua and {path}/init.lua in {}", folders.join(", "));
     mlua::Error::runtime(message + &near.unwrap_or_default())
 }

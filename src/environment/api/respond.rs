@@ -17,28 +17,16 @@ const FIELDS: [&str; 6] = ["status", "body", "json", "type", "headers", "cookies
 const REDIRECTS: [u16; 5] = [301, 302, 303, 307, 308];
 
 /// The function that makes an answer of everything at once.
-pub const RESPOND: Module = Module {
-    name: "respond",
-    install: |lua, _| function(lua, respond),
-};
+pub const RESPOND: Module = Module { name: "respond", install: |lua, _| function(lua, respond) };
 
 /// The function that sends the client elsewhere.
-pub const REDIRECT: Module = Module {
-    name: "redirect",
-    install: |lua, _| function(lua, redirect),
-};
+pub const REDIRECT: Module = Module { name: "redirect", install: |lua, _| function(lua, redirect) };
 
 /// The function that answers a page.
-pub const HTML: Module = Module {
-    name: "html",
-    install: |lua, _| function(lua, html),
-};
+pub const HTML: Module = Module { name: "html", install: |lua, _| function(lua, html) };
 
 /// The function that ends the handler.
-pub const ABORT: Module = Module {
-    name: "abort",
-    install: |lua, _| function(lua, abort),
-};
+pub const ABORT: Module = Module { name: "abort", install: |lua, _| function(lua, abort) };
 
 fn function<A: mlua::FromLuaMulti + 'static, R: mlua::IntoLuaMulti + 'static>(
     lua: &Lua,
@@ -49,10 +37,7 @@ fn function<A: mlua::FromLuaMulti + 'static, R: mlua::IntoLuaMulti + 'static>(
 
 fn respond(lua: &Lua, parts: Value) -> Result<Prepared> {
     let Value::Table(parts) = &parts else {
-        return Err(misuse(
-            "respond",
-            format_args!("takes one table, not {}", kind(&parts)),
-        ));
+        return Err(misuse("respond", format_args!("takes one table, not {}", kind(&parts))));
     };
     check_fields(parts)?;
     assemble(lua, parts).map(Prepared)
@@ -65,10 +50,7 @@ fn check_fields(parts: &Table) -> Result<()> {
             return Ok(());
         }
         let end = propose(&key, FIELDS.into_iter());
-        Err(misuse(
-            "respond",
-            format_args!("unknown field {key:?}{end}"),
-        ))
+        Err(misuse("respond", format_args!("unknown field {key:?}{end}")))
     })
 }
 
@@ -84,17 +66,8 @@ fn assemble(lua: &Lua, parts: &Table) -> Result<Response> {
     }
     headers.cookies(&parts.raw_get("cookies")?).map_err(wrong)?;
     let nothing = status.is_nil() && kind == ContentType::None;
-    let status = if nothing {
-        204
-    } else {
-        status_of(&status).map_err(wrong)?
-    };
-    let mut response = Response {
-        status,
-        content_type: kind,
-        headers: Vec::new(),
-        body,
-    };
+    let status = if nothing { 204 } else { status_of(&status).map_err(wrong)? };
+    let mut response = Response { status, content_type: kind, headers: Vec::new(), body };
     headers.apply(&mut response);
     Ok(response)
 }
@@ -107,17 +80,11 @@ fn body_of(lua: &Lua, parts: &Table) -> Result<(ContentType, Bytes)> {
             let body = json_body(lua, &json).map_err(|why| misuse("respond", why))?;
             Ok((ContentType::Json, body))
         }
-        (Value::String(body), Value::Nil) => {
-            Ok((ContentType::Text, Bytes::copy_from_slice(&body.as_bytes())))
-        }
+        (Value::String(body), Value::Nil) => Ok((ContentType::Text, Bytes::copy_from_slice(&body.as_bytes()))),
         (Value::Buffer(body), Value::Nil) => Ok((ContentType::Text, Bytes::from(body.to_vec()))),
-        (body, Value::Nil) => Err(misuse(
-            "respond",
-            format_args!(
-                "body must be a string, not {}; json takes other values",
-                kind(&body)
-            ),
-        )),
+        (body, Value::Nil) => {
+            Err(misuse("respond", format_args!("body must be a string, not {}; json takes other values", kind(&body))))
+        }
         _ => Err(misuse("respond", "takes body or json, not both")),
     }
 }
@@ -126,40 +93,23 @@ fn redirect(_: &Lua, (to, status): (Value, Value)) -> Result<Prepared> {
     let to = text("redirect", "the URL", &to)?;
     let status = match status {
         Value::Nil => 302,
-        given => status_of(&given)
-            .ok()
-            .filter(|status| REDIRECTS.contains(status))
-            .ok_or_else(|| {
-                misuse(
-                    "redirect",
-                    format_args!(
-                        "the status must be one of 301, 302, 303, 307 and 308, not {}",
-                        name_of(&given)
-                    ),
-                )
-            })?,
+        given => status_of(&given).ok().filter(|status| REDIRECTS.contains(status)).ok_or_else(|| {
+            misuse(
+                "redirect",
+                format_args!("the status must be one of 301, 302, 303, 307 and 308, not {}", name_of(&given)),
+            )
+        })?,
     };
     let mut headers = Headers::default();
-    headers
-        .line("location", to.as_bytes().to_vec())
-        .map_err(|why| misuse("redirect", why))?;
-    Ok(Prepared(Response {
-        status,
-        headers: headers.lines,
-        ..Response::default()
-    }))
+    headers.line("location", to.as_bytes().to_vec()).map_err(|why| misuse("redirect", why))?;
+    Ok(Prepared(Response { status, headers: headers.lines, ..Response::default() }))
 }
 
 fn html(_: &Lua, page: Value) -> Result<Prepared> {
     let page = text("html", "the page", &page)?;
     let body = Bytes::copy_from_slice(page.as_bytes());
     let content_type = content_type("text/html; charset=utf-8".to_owned());
-    Ok(Prepared(Response {
-        status: 200,
-        content_type,
-        headers: Vec::new(),
-        body,
-    }))
+    Ok(Prepared(Response { status: 200, content_type, headers: Vec::new(), body }))
 }
 
 /// Never comes back: the error it raises is followed by one at every call and loop, so that `pcall` ends too.

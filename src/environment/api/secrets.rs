@@ -9,35 +9,23 @@ use crate::environment::api::vars::undeclared;
 use crate::environment::api::{Host, Module};
 
 /// The module.
-pub const MODULE: Module = Module {
-    name: "secrets",
-    install,
-};
+pub const MODULE: Module = Module { name: "secrets", install };
 
 /// The global; a userdata, since there is no way into it but by name.
 struct Secrets(Arc<Host>);
 
 fn install(lua: &Lua, host: &Arc<Host>) -> Result<Value> {
-    lua.create_userdata(Secrets(Arc::clone(host)))
-        .map(Value::UserData)
+    lua.create_userdata(Secrets(Arc::clone(host))).map(Value::UserData)
 }
 
 impl UserData for Secrets {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
-        methods.add_meta_method(MetaMethod::Index, |lua, this, name: Value| {
-            this.read(lua, &name)
+        methods.add_meta_method(MetaMethod::Index, |lua, this, name: Value| this.read(lua, &name));
+        methods.add_meta_method(MetaMethod::NewIndex, |_, _, (_, _): (Value, Value)| -> Result<()> {
+            Err(misuse("secrets", "they cannot be changed by a script"))
         });
-        methods.add_meta_method(
-            MetaMethod::NewIndex,
-            |_, _, (_, _): (Value, Value)| -> Result<()> {
-                Err(misuse("secrets", "they cannot be changed by a script"))
-            },
-        );
         methods.add_meta_method(MetaMethod::Iter, |_, _, ()| -> Result<()> {
-            Err(misuse(
-                "secrets",
-                "they cannot be listed; read one by its name",
-            ))
+            Err(misuse("secrets", "they cannot be listed; read one by its name"))
         });
         methods.add_meta_method(MetaMethod::ToString, |_, _, ()| Ok("secrets"));
     }
@@ -47,21 +35,11 @@ impl Secrets {
     fn read(&self, lua: &Lua, name: &Value) -> Result<LuaString> {
         let environment = &self.0.environment;
         let found = match name {
-            Value::String(name) => name
-                .to_str()
-                .ok()
-                .and_then(|name| environment.secrets.get(&*name)),
+            Value::String(name) => name.to_str().ok().and_then(|name| environment.secrets.get(&*name)),
             _ => None,
         };
-        let missing = || {
-            undeclared(
-                "secrets",
-                "secret",
-                &environment.name,
-                name,
-                environment.secrets.keys().map(String::as_str),
-            )
-        };
+        let missing =
+            || undeclared("secrets", "secret", &environment.name, name, environment.secrets.keys().map(String::as_str));
         lua.create_string(found.ok_or_else(missing)?)
     }
 }
@@ -85,14 +63,8 @@ mod tests {
                     "secrets['\\255']",
                     "raises secrets: environment \"main\" sees no secret \"\u{fffd}\"; known: api_key",
                 ),
-                (
-                    "secrets[1]",
-                    "raises secrets: environment \"main\" sees no secret \"1\"; known: api_key",
-                ),
-                (
-                    "(function() secrets.api_key = 1 end)()",
-                    "raises secrets: they cannot be changed by a script",
-                ),
+                ("secrets[1]", "raises secrets: environment \"main\" sees no secret \"1\"; known: api_key"),
+                ("(function() secrets.api_key = 1 end)()", "raises secrets: they cannot be changed by a script"),
                 (
                     "(function() for name in secrets do end end)()",
                     "raises secrets: they cannot be listed; read one by its name",

@@ -9,10 +9,7 @@ use crate::environment::api::arguments::{misuse, name_of, propose};
 use crate::environment::api::{Host, Module};
 
 /// The module.
-pub const MODULE: Module = Module {
-    name: "server",
-    install,
-};
+pub const MODULE: Module = Module { name: "server", install };
 
 fn install(lua: &Lua, host: &Arc<Host>) -> Result<Value> {
     let module = lua.create_table()?;
@@ -21,9 +18,7 @@ fn install(lua: &Lua, host: &Arc<Host>) -> Result<Value> {
     let metatable = lua.create_table()?;
     let process = Arc::clone(&host.process);
     let index = lua.create_function(move |_, (_, name): (Value, Value)| match &name {
-        Value::String(field) if *field == "generation" => {
-            Ok(process.generation.load(Ordering::Relaxed))
-        }
+        Value::String(field) if *field == "generation" => Ok(process.generation.load(Ordering::Relaxed)),
         _ => Err(unknown(&name)),
     })?;
     metatable.raw_set("__index", index)?;
@@ -36,10 +31,7 @@ fn unknown(name: &Value) -> mlua::Error {
     let name = name_of(name);
     misuse(
         "server",
-        format_args!(
-            "there is no {name:?}{}",
-            propose(&name, ["version", "generation", "node"].into_iter())
-        ),
+        format_args!("there is no {name:?}{}", propose(&name, ["version", "generation", "node"].into_iter())),
     )
 }
 
@@ -56,10 +48,7 @@ mod tests {
                 ("server.version", env!("CARGO_PKG_VERSION")),
                 ("server.node", "here"),
                 ("server.generation", "3"),
-                (
-                    "server.genration",
-                    "raises server: there is no \"genration\"; did you mean \"generation\"?",
-                ),
+                ("server.genration", "raises server: there is no \"genration\"; did you mean \"generation\"?"),
                 ("getmetatable(server)", "false"),
             ],
         );

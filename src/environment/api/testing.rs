@@ -30,23 +30,14 @@ pub fn host() -> Arc<Host> {
     let environment = Environment {
         name: "main".into(),
         settings: EnvironmentSettings::default(),
-        variables: variables
-            .map(|(name, value)| (name.to_owned(), value))
-            .into(),
+        variables: variables.map(|(name, value)| (name.to_owned(), value)).into(),
         secrets: [("api_key".to_owned(), "k-123".to_owned())].into(),
         modules: BTreeMap::new(),
         module_folders: Vec::new(),
         startup: None,
     };
-    let process = ProcessHost {
-        generation: AtomicU64::new(3),
-        node: "here".into(),
-        ..ProcessHost::default()
-    };
-    Arc::new(Host {
-        environment: Arc::new(environment),
-        process: Arc::new(process),
-    })
+    let process = ProcessHost { generation: AtomicU64::new(3), node: "here".into(), ..ProcessHost::default() };
+    Arc::new(Host { environment: Arc::new(environment), process: Arc::new(process) })
 }
 
 /// A state with these modules as globals.
@@ -58,9 +49,7 @@ pub fn state(modules: &[Module]) -> Lua {
 pub fn state_of(modules: &[Module], host: &Arc<Host>) -> Lua {
     let lua = Lua::new();
     for module in modules {
-        lua.globals()
-            .set(module.name, (module.install)(&lua, host).unwrap())
-            .unwrap();
+        lua.globals().set(module.name, (module.install)(&lua, host).unwrap()).unwrap();
     }
     lua
 }
@@ -83,15 +72,8 @@ pub fn answer(lua: &Lua, code: &str) -> String {
 
 fn shown(value: &Value) -> String {
     match value {
-        Value::Table(table)
-            if table
-                .metatable()
-                .is_none_or(|found| !found.contains_key("__tostring").unwrap()) =>
-        {
-            let items: Vec<String> = table
-                .sequence_values::<Value>()
-                .map(|item| shown(&item.unwrap()))
-                .collect();
+        Value::Table(table) if table.metatable().is_none_or(|found| !found.contains_key("__tostring").unwrap()) => {
+            let items: Vec<String> = table.sequence_values::<Value>().map(|item| shown(&item.unwrap())).collect();
             format!("{{{}}}", items.join(", "))
         }
         other => other.to_string().unwrap(),
@@ -146,36 +128,21 @@ pub(in crate::environment) fn fiber(lua: &Lua, logger: &Logger, code: &str) -> F
         globals: lua.globals(),
         loaded: RefCell::new(None),
     };
-    let limits = Limits {
-        deadline: Instant::now() + Duration::from_secs(60),
-        memory: 64 << 20,
-    };
+    let limits = Limits { deadline: Instant::now() + Duration::from_secs(60), memory: 64 << 20 };
     let (state, code) = (lua.clone(), code.to_owned());
-    Fiber::new(callbacks(lua), limits, Some(Rc::new(call)), move || {
-        answer(&state, &code)
-    })
-    .unwrap()
+    Fiber::new(callbacks(lua), limits, Some(Rc::new(call)), move || answer(&state, &code)).unwrap()
 }
 
 /// Runs a future as a worker does.
 pub fn on_worker<F: Future>(future: F) -> F::Output {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, future)
 }
 
 /// What is recorded from a level upward while `run` runs: level, tag, message and fields of each record.
 pub fn recorded<R>(level: Level, run: impl FnOnce(Logger) -> R) -> (Vec<String>, R) {
     let records = Arc::new(Mutex::new(Vec::new()));
-    let result = run(Logger::root(
-        slog::Fuse(Recorder {
-            records: Arc::clone(&records),
-            level,
-        }),
-        slog::o!(),
-    ));
+    let result = run(Logger::root(slog::Fuse(Recorder { records: Arc::clone(&records), level }), slog::o!()));
     let records = std::mem::take(&mut *records.lock().unwrap());
     (records, result)
 }
@@ -190,16 +157,8 @@ impl slog::Drain for Recorder {
     type Err = slog::Error;
 
     fn log(&self, record: &slog::Record<'_>, _: &slog::OwnedKVList) -> Result<(), slog::Error> {
-        assert!(
-            self.is_enabled(record.level()),
-            "a record that nobody takes is not made"
-        );
-        let mut text = Text(format!(
-            "{} {} {}",
-            record.level(),
-            record.tag(),
-            record.msg()
-        ));
+        assert!(self.is_enabled(record.level()), "a record that nobody takes is not made");
+        let mut text = Text(format!("{} {} {}", record.level(), record.tag(), record.msg()));
         record.kv().serialize(record, &mut text)?;
         self.records.lock().unwrap().push(text.0);
         Ok(())

@@ -14,10 +14,7 @@ use crate::environment::api::error::{Failure, Outcome};
 use crate::environment::api::{Host, Module};
 
 /// The module.
-pub const MODULE: Module = Module {
-    name: "time",
-    install,
-};
+pub const MODULE: Module = Module { name: "time", install };
 
 /// The longest text that can be a time, with a zone's name.
 const LONGEST: usize = 128;
@@ -38,21 +35,13 @@ fn install(lua: &Lua, host: &Arc<Host>) -> Result<Value> {
     let module = lua.create_table()?;
     module.raw_set("now", lua.create_function(|_, ()| Ok(now()))?)?;
     let process = Arc::clone(&host.process);
-    module.raw_set(
-        "mono",
-        lua.create_function(move |_, ()| Ok(process.beginning.0.elapsed().as_secs_f64()))?,
-    )?;
-    module.raw_set(
-        "iso",
-        lua.create_function(|_, time: Value| Ok(moment("time.iso", &time)?.to_string()))?,
-    )?;
+    module.raw_set("mono", lua.create_function(move |_, ()| Ok(process.beginning.0.elapsed().as_secs_f64()))?)?;
+    module.raw_set("iso", lua.create_function(|_, time: Value| Ok(moment("time.iso", &time)?.to_string()))?)?;
     module.raw_set("http", lua.create_function(|_, time: Value| http(&time))?)?;
     module.raw_set("parse", lua.create_function(|_, text: Value| parse(&text))?)?;
     module.raw_set(
         "format",
-        lua.create_function(|_, (time, format, zone): (Value, Value, Value)| {
-            formatted(&time, &format, &zone)
-        })?,
+        lua.create_function(|_, (time, format, zone): (Value, Value, Value)| formatted(&time, &format, &zone))?,
     )?;
     Ok(Value::Table(module))
 }
@@ -72,12 +61,7 @@ fn moment(function: &str, time: &Value) -> Result<Timestamp> {
     }
     let seconds = number(function, "time", time)?;
     let micros = (seconds * 1e6).round();
-    let outside = || {
-        misuse(
-            function,
-            format_args!("time {seconds} is outside of the years -9999 to 9999"),
-        )
-    };
+    let outside = || misuse(function, format_args!("time {seconds} is outside of the years -9999 to 9999"));
     if micros.abs() > 1e18 {
         return Err(outside());
     }
@@ -92,14 +76,13 @@ fn http(time: &Value) -> Result<String> {
 
 fn parse(value: &Value) -> Result<Outcome<f64>> {
     let text = text("time.parse", "text", value)?;
-    let moment = if text.len() > LONGEST {
-        None
-    } else {
-        read(&text)
-    };
+    let moment = if text.len() > LONGEST { None } else { read(&text) };
     Ok(moment.map(seconds).ok_or_else(|| {
         let shown: String = text.chars().take(LONGEST).collect();
-        Failure::new("invalid-time", format!("{shown:?} is not a time such as \"2026-11-30T10:00:00Z\" or \"Mon, 30 Nov 2026 10:00:00 GMT\""))
+        Failure::new(
+            "invalid-time",
+            format!("{shown:?} is not a time such as \"2026-11-30T10:00:00Z\" or \"Mon, 30 Nov 2026 10:00:00 GMT\""),
+        )
     }))
 }
 
@@ -107,13 +90,7 @@ fn parse(value: &Value) -> Result<Outcome<f64>> {
 fn read(text: &str) -> Option<Timestamp> {
     let exact = text.parse::<Timestamp>().ok();
     let mail = || rfc2822::parse(text).ok().map(|zoned| zoned.timestamp());
-    let civil = || {
-        text.parse::<DateTime>()
-            .ok()?
-            .to_zoned_datetime(TimeZone::UTC)
-            .ok()
-            .map(|zoned| zoned.timestamp())
-    };
+    let civil = || text.parse::<DateTime>().ok()?.to_zoned_datetime(TimeZone::UTC).ok().map(|zoned| zoned.timestamp());
     exact.or_else(mail).or_else(civil)
 }
 
@@ -125,10 +102,7 @@ fn formatted(time: &Value, format: &Value, zone: &Value) -> Result<Outcome<Strin
     let moment = moment("time.format", time)?;
     let format = text("time.format", "format", format)?;
     if format.len() > LONGEST_FORMAT {
-        return Err(misuse(
-            "time.format",
-            format_args!("format must be at most {LONGEST_FORMAT} bytes long"),
-        ));
+        return Err(misuse("time.format", format_args!("format must be at most {LONGEST_FORMAT} bytes long")));
     }
     let zone = match zone {
         Value::Nil => TimeZone::UTC,
@@ -137,21 +111,15 @@ fn formatted(time: &Value, format: &Value, zone: &Value) -> Result<Outcome<Strin
             match TimeZone::get(&name) {
                 Ok(zone) => zone,
                 Err(_) => {
-                    return Ok(Err(Failure::new(
-                        "unknown-time-zone",
-                        format!("there is no time zone {:?}", &*name),
-                    )));
+                    return Ok(Err(Failure::new("unknown-time-zone", format!("there is no time zone {:?}", &*name))));
                 }
             }
         }
     };
     let printed = strtime::format(&*format, &moment.to_zoned_datetime(zone));
-    printed.map(Ok).map_err(|error| {
-        misuse(
-            "time.format",
-            format_args!("format {:?} cannot be used: {error}", &*format),
-        )
-    })
+    printed
+        .map(Ok)
+        .map_err(|error| misuse("time.format", format_args!("format {:?} cannot be used: {error}", &*format)))
 }
 
 #[cfg(test)]
@@ -177,14 +145,8 @@ mod tests {
                 ("time.iso(-1)", "1969-12-31T23:59:59Z"),
                 ("time.http(784111777)", "Sun, 06 Nov 1994 08:49:37 GMT"),
                 ("time.format(0, '%Y-%m-%d %H:%M:%S')", "1970-01-01 00:00:00"),
-                (
-                    "time.format(1700000000, '%H:%M %Z', 'Europe/Paris')",
-                    "23:13 CET",
-                ),
-                (
-                    "time.format(1720000000, '%H:%M %z', 'America/New_York')",
-                    "05:46 -0400",
-                ),
+                ("time.format(1700000000, '%H:%M %Z', 'Europe/Paris')", "23:13 CET"),
+                ("time.format(1720000000, '%H:%M %z', 'America/New_York')", "05:46 -0400"),
                 ("time.format(0, '100%% \\0') == '100% \\0'", "true"),
                 ("time.format(0, '')", ""),
             ],
@@ -207,10 +169,7 @@ mod tests {
                 ("(time.parse('2023-13-01'))", "nil"),
                 ("(time.parse('2023-02-30T00:00:00Z'))", "nil"),
                 ("(time.parse('\\0'))", "nil"),
-                (
-                    "#select(2, time.parse(string.rep('9', 1000000))).message < 300",
-                    "true",
-                ),
+                ("#select(2, time.parse(string.rep('9', 1000000))).message < 300", "true"),
             ],
         );
     }
@@ -220,58 +179,19 @@ mod tests {
         check(
             &[super::MODULE],
             &[
-                (
-                    "time.iso(1e12)",
-                    "raises time.iso: time 1000000000000 is outside of the years -9999 to 9999",
-                ),
-                (
-                    "time.iso(2^62)",
-                    "raises time.iso: time 4611686018427388000 is outside of the years -9999 to 9999",
-                ),
-                (
-                    "time.iso(0/0)",
-                    "raises time.iso: time must be a finite number, not NaN",
-                ),
-                (
-                    "time.iso(1/0)",
-                    "raises time.iso: time must be a finite number, not inf",
-                ),
-                (
-                    "time.iso('now')",
-                    "raises time.iso: time must be a number, not a string",
-                ),
-                (
-                    "time.http(-1e11)",
-                    "raises time.http: a date of HTTP needs a year from 0 to 9999",
-                ),
-                (
-                    "time.parse(0)",
-                    "raises time.parse: text must be a string, not a number",
-                ),
-                (
-                    "time.format(0)",
-                    "raises time.format: format must be a string, not nil",
-                ),
-                (
-                    "time.format(0, '%Y', 'Mars/Olympus')",
-                    "nil, there is no time zone \"Mars/Olympus\"",
-                ),
-                (
-                    "time.format(0, '%Y', '../../etc/passwd')",
-                    "nil, there is no time zone \"../../etc/passwd\"",
-                ),
-                (
-                    "time.format(0, '%Y', 1)",
-                    "raises time.format: time zone must be a string, not a number",
-                ),
-                (
-                    "tostring(select(2, pcall(time.format, 0, '%'))):find('cannot be used', 1, true) ~= nil",
-                    "true",
-                ),
-                (
-                    "tostring(select(2, pcall(time.format, 0, '%!'))):find('cannot be used', 1, true) ~= nil",
-                    "true",
-                ),
+                ("time.iso(1e12)", "raises time.iso: time 1000000000000 is outside of the years -9999 to 9999"),
+                ("time.iso(2^62)", "raises time.iso: time 4611686018427388000 is outside of the years -9999 to 9999"),
+                ("time.iso(0/0)", "raises time.iso: time must be a finite number, not NaN"),
+                ("time.iso(1/0)", "raises time.iso: time must be a finite number, not inf"),
+                ("time.iso('now')", "raises time.iso: time must be a number, not a string"),
+                ("time.http(-1e11)", "raises time.http: a date of HTTP needs a year from 0 to 9999"),
+                ("time.parse(0)", "raises time.parse: text must be a string, not a number"),
+                ("time.format(0)", "raises time.format: format must be a string, not nil"),
+                ("time.format(0, '%Y', 'Mars/Olympus')", "nil, there is no time zone \"Mars/Olympus\""),
+                ("time.format(0, '%Y', '../../etc/passwd')", "nil, there is no time zone \"../../etc/passwd\""),
+                ("time.format(0, '%Y', 1)", "raises time.format: time zone must be a string, not a number"),
+                ("tostring(select(2, pcall(time.format, 0, '%'))):find('cannot be used', 1, true) ~= nil", "true"),
+                ("tostring(select(2, pcall(time.format, 0, '%!'))):find('cannot be used', 1, true) ~= nil", "true"),
             ],
         );
     }

@@ -11,29 +11,14 @@ use crate::environment::api::error::{Failure, Outcome};
 use crate::environment::api::{Host, Module};
 
 /// The module.
-pub const MODULE: Module = Module {
-    name: "url",
-    install,
-};
+pub const MODULE: Module = Module { name: "url", install };
 
 /// All but the unreserved characters of RFC 3986.
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// What cannot stand in a path; `%` may, since a path is given as encoded as it shall be sent.
-const NOT_PATH: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'#')
-    .add(b'<')
-    .add(b'>')
-    .add(b'?')
-    .add(b'`')
-    .add(b'{')
-    .add(b'}');
+const NOT_PATH: &AsciiSet =
+    &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'<').add(b'>').add(b'?').add(b'`').add(b'{').add(b'}');
 
 /// What cannot stand in a query given as text.
 const NOT_QUERY: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'<').add(b'>');
@@ -42,9 +27,7 @@ const NOT_QUERY: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'<').a
 const NOT_FRAGMENT: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'`');
 
 /// The parts that `url.build` takes and `url.parse` gives.
-const PARTS: [&str; 8] = [
-    "scheme", "username", "password", "host", "port", "path", "query", "fragment",
-];
+const PARTS: [&str; 8] = ["scheme", "username", "password", "host", "port", "path", "query", "fragment"];
 
 fn install(lua: &Lua, _: &Arc<Host>) -> Result<Value> {
     let module = lua.create_table()?;
@@ -98,10 +81,7 @@ fn query_table(lua: &Lua, query: &str) -> Result<Table> {
         match table.raw_get(&name)? {
             Value::Nil => table.raw_set(name, value)?,
             Value::Table(values) => values.raw_push(value)?,
-            first => table.raw_set(
-                name,
-                lua.create_sequence_from([first, Value::String(value)])?,
-            )?,
+            first => table.raw_set(name, lua.create_sequence_from([first, Value::String(value)])?)?,
         }
     }
     Ok(table)
@@ -139,18 +119,10 @@ fn part(parts: &Options<'_>, name: &str) -> Result<Option<String>> {
 }
 
 /// Writes `scheme://user@host:port`, whose parts must not smuggle in another part.
-fn authority(
-    parts: &Options<'_>,
-    built: &mut String,
-    scheme: &str,
-    host: &str,
-) -> Result<Outcome<()>> {
+fn authority(parts: &Options<'_>, built: &mut String, scheme: &str, host: &str) -> Result<Outcome<()>> {
     let schemely = |character: char| character.is_ascii_alphanumeric() || "+-.".contains(character);
     if scheme.is_empty() || !scheme.chars().all(schemely) {
-        return Ok(Err(Failure::new(
-            "invalid-url",
-            format!("{scheme:?} is not a scheme"),
-        )));
+        return Ok(Err(Failure::new("invalid-url", format!("{scheme:?} is not a scheme"))));
     }
     let bracketed = host.starts_with('[') && host.ends_with(']');
     let foreign = |character: char| {
@@ -160,17 +132,12 @@ fn authority(
             || (character == ':' && !bracketed)
     };
     if host.is_empty() || host.chars().any(foreign) {
-        return Ok(Err(Failure::new(
-            "invalid-url",
-            format!("{host:?} is not a host"),
-        )));
+        return Ok(Err(Failure::new("invalid-url", format!("{host:?} is not a host"))));
     }
     built.push_str(scheme);
     built.push_str("://");
     let password = part(parts, "password")?;
-    if let Some(username) =
-        part(parts, "username")?.or_else(|| password.as_ref().map(|_| String::new()))
-    {
+    if let Some(username) = part(parts, "username")?.or_else(|| password.as_ref().map(|_| String::new())) {
         built.extend(percent_encode(username.as_bytes(), RESERVED));
         if let Some(password) = password {
             built.push(':');
@@ -181,10 +148,7 @@ fn authority(
     built.push_str(host);
     match parts.get("port")? {
         Value::Nil => {}
-        port => built.push_str(&format!(
-            ":{}",
-            whole("url.build", "port", &port, 0..=65_535)?
-        )),
+        port => built.push_str(&format!(":{}", whole("url.build", "port", &port, 0..=65_535)?)),
     }
     Ok(Ok(()))
 }
@@ -201,10 +165,7 @@ fn tail(parts: &Options<'_>, built: &mut String, absolute: bool) -> Result<()> {
         Value::String(query) => percent_encode(&query.as_bytes(), NOT_QUERY).to_string(),
         Value::Table(query) => query_text(&query)?,
         other => {
-            return Err(misuse(
-                "url.build",
-                format_args!("query must be a table or a string, not {}", kind(&other)),
-            ));
+            return Err(misuse("url.build", format_args!("query must be a table or a string, not {}", kind(&other))));
         }
     };
     if !query.is_empty() {
@@ -226,10 +187,8 @@ fn query_text(query: &Table) -> Result<String> {
         let name = bytes("url.build", "the name of a query parameter", &name)?.to_vec();
         match &value {
             Value::Table(values) => {
-                let values: Vec<String> = values
-                    .sequence_values()
-                    .map(|value| query_value(&value?))
-                    .collect::<Result<_>>()?;
+                let values: Vec<String> =
+                    values.sequence_values().map(|value| query_value(&value?)).collect::<Result<_>>()?;
                 pairs.push((name, values));
             }
             value => pairs.push((name, vec![query_value(value)?])),
@@ -240,10 +199,7 @@ fn query_text(query: &Table) -> Result<String> {
     for (name, values) in pairs {
         for value in values {
             let separator = if text.is_empty() { "" } else { "&" };
-            text.push_str(&format!(
-                "{separator}{}={value}",
-                percent_encode(&name, RESERVED)
-            ));
+            text.push_str(&format!("{separator}{}={value}", percent_encode(&name, RESERVED)));
         }
     }
     Ok(text)
@@ -255,13 +211,9 @@ fn query_value(value: &Value) -> Result<String> {
         Value::Boolean(_) | Value::Integer(_) | Value::Number(_) => {
             Ok(percent_encode(value.to_string()?.as_bytes(), RESERVED).to_string())
         }
-        other => Err(misuse(
-            "url.build",
-            format_args!(
-                "the value of a query parameter must be text, not {}",
-                kind(other)
-            ),
-        )),
+        other => {
+            Err(misuse("url.build", format_args!("the value of a query parameter must be text, not {}", kind(other))))
+        }
     }
 }
 
@@ -269,11 +221,7 @@ fn escape(_: &Lua, (data, options): (Value, Value)) -> Result<String> {
     let data = bytes("url.escape", "text", &data)?;
     let form = Options::read("url.escape", &options, &["form"])?.boolean("form", false)?;
     let escaped = percent_encode(&data, RESERVED).to_string();
-    Ok(if form {
-        escaped.replace("%20", "+")
-    } else {
-        escaped
-    })
+    Ok(if form { escaped.replace("%20", "+") } else { escaped })
 }
 
 fn unescape(lua: &Lua, (data, options): (Value, Value)) -> Result<Outcome<LuaString>> {
@@ -282,8 +230,7 @@ fn unescape(lua: &Lua, (data, options): (Value, Value)) -> Result<Outcome<LuaStr
     match decoded(&data, form) {
         Ok(plain) => lua.create_string(plain).map(Ok),
         Err(at) => {
-            let message =
-                format!("not percent-encoded: byte {at} is a % without two hexadecimal digits");
+            let message = format!("not percent-encoded: byte {at} is a % without two hexadecimal digits");
             Ok(Err(Failure::new("invalid-escape", message)))
         }
     }
@@ -318,16 +265,10 @@ mod tests {
             &[super::MODULE],
             &[
                 ("url.parse('https://example.org/a?x=1#f').scheme", "https"),
-                (
-                    "url.parse('https://example.org/a?x=1#f').host",
-                    "example.org",
-                ),
+                ("url.parse('https://example.org/a?x=1#f').host", "example.org"),
                 ("url.parse('https://example.org/a?x=1#f').port", "443"),
                 ("url.parse('https://example.org:8443/a').port", "8443"),
-                (
-                    "url.parse('https://example.org/a%20b?x=1#f').path",
-                    "/a%20b",
-                ),
+                ("url.parse('https://example.org/a%20b?x=1#f').path", "/a%20b"),
                 ("url.parse('https://example.org/a?x=1#f').fragment", "f"),
                 ("url.parse('https://example.org').path", "/"),
                 ("url.parse('https://example.org').fragment", "nil"),
@@ -335,32 +276,17 @@ mod tests {
                 ("url.parse('https://u%40:p%3A@example.org/').password", "p:"),
                 ("url.parse('https://example.org/').username", "nil"),
                 ("url.parse('https://e/?a=1+2&b=%26&a=3').query.b", "&"),
-                (
-                    "url.parse('https://e/?a=1+2&b=%26&a=3&a=').query.a",
-                    "{1 2, 3, }",
-                ),
+                ("url.parse('https://e/?a=1+2&b=%26&a=3&a=').query.a", "{1 2, 3, }"),
                 ("url.parse('https://e/?a&b=1=2').query.b", "1=2"),
                 ("next(url.parse('https://e/').query)", "nil"),
                 ("url.parse('https://e/?a=%ff').query.a == '\\255'", "true"),
                 ("url.parse('mailto:me@example.org').host", "nil"),
                 ("url.parse('https://[::1]:80/').host", "[::1]"),
-                (
-                    "url.parse('/relative')",
-                    "nil, not an absolute URL: relative URL without a base",
-                ),
-                (
-                    "url.parse('https://a b/')",
-                    "nil, not an absolute URL: invalid international domain name",
-                ),
+                ("url.parse('/relative')", "nil, not an absolute URL: relative URL without a base"),
+                ("url.parse('https://a b/')", "nil, not an absolute URL: invalid international domain name"),
                 ("select(2, url.parse('')).code", "invalid-url"),
-                (
-                    "url.parse(1)",
-                    "raises url.parse: url must be a string, not a number",
-                ),
-                (
-                    "url.parse('\\255')",
-                    "raises url.parse: url must be valid UTF-8",
-                ),
+                ("url.parse(1)", "raises url.parse: url must be a string, not a number"),
+                ("url.parse('\\255')", "raises url.parse: url must be valid UTF-8"),
             ],
         );
     }
@@ -370,40 +296,19 @@ mod tests {
         check(
             &[super::MODULE],
             &[
-                (
-                    "url.build { scheme = 'https', host = 'example.org' }",
-                    "https://example.org/",
-                ),
-                (
-                    "url.build { scheme = 'https', host = 'e', port = 443, path = 'a b' }",
-                    "https://e/a%20b",
-                ),
-                (
-                    "url.build { scheme = 'http', host = 'e', port = 8080, path = '/x' }",
-                    "http://e:8080/x",
-                ),
-                (
-                    "url.build { scheme = 'http', host = '[::1]', port = 1 }",
-                    "http://[::1]:1/",
-                ),
-                (
-                    "url.build { scheme = 'http', host = 'e', username = 'a@', password = 'b:' }",
-                    "http://a%40:b%3A@e/",
-                ),
+                ("url.build { scheme = 'https', host = 'example.org' }", "https://example.org/"),
+                ("url.build { scheme = 'https', host = 'e', port = 443, path = 'a b' }", "https://e/a%20b"),
+                ("url.build { scheme = 'http', host = 'e', port = 8080, path = '/x' }", "http://e:8080/x"),
+                ("url.build { scheme = 'http', host = '[::1]', port = 1 }", "http://[::1]:1/"),
+                ("url.build { scheme = 'http', host = 'e', username = 'a@', password = 'b:' }", "http://a%40:b%3A@e/"),
                 (
                     "url.build { path = '/x', query = { b = 2, a = { 'x y', '&' }, c = true } }",
                     "/x?a=x%20y&a=%26&b=2&c=true",
                 ),
                 ("url.build { path = '/x', query = 'a=1&b=2' }", "/x?a=1&b=2"),
-                (
-                    "url.build { path = '/what?', fragment = 'top' }",
-                    "/what%3F#top",
-                ),
+                ("url.build { path = '/what?', fragment = 'top' }", "/what%3F#top"),
                 ("url.build { query = {} }", ""),
-                (
-                    "url.build(url.parse('https://u:p@e:81/a?x=1&x=2#f'))",
-                    "https://u:p@e:81/a?x=1&x=2#f",
-                ),
+                ("url.build(url.parse('https://u:p@e:81/a?x=1&x=2#f'))", "https://u:p@e:81/a?x=1&x=2#f"),
             ],
         );
     }
@@ -413,35 +318,17 @@ mod tests {
         check(
             &[super::MODULE],
             &[
-                (
-                    "url.build { scheme = 'https', host = 'evil/@x' }",
-                    "nil, \"evil/@x\" is not a host",
-                ),
-                (
-                    "url.build { scheme = 'https', host = 'e\\r\\nx' }",
-                    "nil, \"e\\r\\nx\" is not a host",
-                ),
-                (
-                    "url.build { scheme = 'ht tp', host = 'e' }",
-                    "nil, \"ht tp\" is not a scheme",
-                ),
+                ("url.build { scheme = 'https', host = 'evil/@x' }", "nil, \"evil/@x\" is not a host"),
+                ("url.build { scheme = 'https', host = 'e\\r\\nx' }", "nil, \"e\\r\\nx\" is not a host"),
+                ("url.build { scheme = 'ht tp', host = 'e' }", "nil, \"ht tp\" is not a scheme"),
                 ("url.build { path = '/a\\r\\nb' }", "/a%0D%0Ab"),
-                (
-                    "url.build { host = 'e' }",
-                    "raises url.build: a host needs a scheme",
-                ),
-                (
-                    "url.build { scheme = 'https' }",
-                    "raises url.build: a scheme needs a host",
-                ),
+                ("url.build { host = 'e' }", "raises url.build: a host needs a scheme"),
+                ("url.build { scheme = 'https' }", "raises url.build: a scheme needs a host"),
                 (
                     "url.build { scheme = 'https', host = 'e', port = 70000 }",
                     "raises url.build: port must be a whole number from 0 to 65535, not 70000",
                 ),
-                (
-                    "url.build { hots = 'e' }",
-                    "raises url.build: unknown option \"hots\"; did you mean \"host\"?",
-                ),
+                ("url.build { hots = 'e' }", "raises url.build: unknown option \"hots\"; did you mean \"host\"?"),
                 (
                     "url.build { query = { a = {{}} } }",
                     "raises url.build: the value of a query parameter must be text, not a table",
@@ -450,14 +337,8 @@ mod tests {
                     "url.build { query = { 1 } }",
                     "raises url.build: the name of a query parameter must be a string, not a number",
                 ),
-                (
-                    "url.build()",
-                    "raises url.build: parts must be a table, not nil",
-                ),
-                (
-                    "url.build('x')",
-                    "raises url.build: options must be a table, not a string",
-                ),
+                ("url.build()", "raises url.build: parts must be a table, not nil"),
+                ("url.build('x')", "raises url.build: options must be a table, not a string"),
             ],
         );
     }
@@ -473,19 +354,10 @@ mod tests {
                 ("url.unescape('a%20b+c')", "a b+c"),
                 ("url.unescape('a%20b+c', { form = true })", "a b c"),
                 ("url.unescape('%fF') == '\\255'", "true"),
-                (
-                    "url.unescape('100%')",
-                    "nil, not percent-encoded: byte 4 is a % without two hexadecimal digits",
-                ),
-                (
-                    "url.unescape('%zz')",
-                    "nil, not percent-encoded: byte 1 is a % without two hexadecimal digits",
-                ),
+                ("url.unescape('100%')", "nil, not percent-encoded: byte 4 is a % without two hexadecimal digits"),
+                ("url.unescape('%zz')", "nil, not percent-encoded: byte 1 is a % without two hexadecimal digits"),
                 ("select(2, url.unescape('%')).code", "invalid-escape"),
-                (
-                    "url.escape({})",
-                    "raises url.escape: text must be a string, not a table",
-                ),
+                ("url.escape({})", "raises url.escape: text must be a string, not a table"),
                 (
                     "url.escape('x', { from = true })",
                     "raises url.escape: unknown option \"from\"; did you mean \"form\"?",

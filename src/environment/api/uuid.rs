@@ -8,10 +8,7 @@ use uuid::Uuid;
 use crate::environment::api::{Host, Module};
 
 /// The module.
-pub const MODULE: Module = Module {
-    name: "uuid",
-    install,
-};
+pub const MODULE: Module = Module { name: "uuid", install };
 
 fn install(lua: &Lua, _: &Arc<Host>) -> Result<Value> {
     let module = lua.create_table()?;
@@ -30,14 +27,10 @@ mod tests {
 
     #[test]
     fn have_their_version_and_variant() {
-        let shape =
-            "'^%x%x%x%x%x%x%x%x%-%x%x%x%x%-VERSION%x%x%x%-[89ab]%x%x%x%-%x%x%x%x%x%x%x%x%x%x%x%x$'";
+        let shape = "'^%x%x%x%x%x%x%x%x%-%x%x%x%x%-VERSION%x%x%x%-[89ab]%x%x%x%-%x%x%x%x%x%x%x%x%x%x%x%x$'";
         for version in ["4", "7"] {
             let shape = shape.replace("VERSION", version);
-            check(
-                &[super::MODULE],
-                &[(&format!("(string.find(uuid.v{version}(), {shape}))"), "1")],
-            );
+            check(&[super::MODULE], &[(&format!("(string.find(uuid.v{version}(), {shape}))"), "1")]);
         }
     }
 
@@ -54,10 +47,7 @@ mod tests {
         let lua = state(&[super::MODULE]);
         let id: String = lua.load("uuid.v7()").eval().unwrap();
         let millis = u128::from_str_radix(&id.replace('-', "")[..12], 16).unwrap();
-        let now = std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .unwrap()
-            .as_millis();
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
         assert!(now.abs_diff(millis) < 60_000);
     }
 }

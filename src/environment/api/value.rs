@@ -62,11 +62,7 @@ pub fn array_metatable(lua: &Lua) -> Result<Table> {
 /// # Errors
 /// Lua has no memory left.
 pub fn describe(lua: &Lua, value: &Value, limit: usize) -> Result<Option<Data>> {
-    let mut reader = Reader {
-        lua,
-        left: limit,
-        holders: Vec::new(),
-    };
+    let mut reader = Reader { lua, left: limit, holders: Vec::new() };
     match reader.read(value) {
         Ok(data) => Ok(Some(data)),
         Err(Refused::TooLarge) => Ok(None),
@@ -129,11 +125,7 @@ impl Reader<'_> {
             return Ok(described("a deep table"));
         }
         self.holders.push(pointer);
-        let data = if self.is_list(table)? {
-            self.array(table)
-        } else {
-            self.object(table)
-        };
+        let data = if self.is_list(table)? { self.array(table) } else { self.object(table) };
         self.holders.pop();
         data
     }
@@ -187,16 +179,14 @@ impl Serialize for Data {
             Self::Text(text) => serializer.serialize_str(&String::from_utf8_lossy(text)),
             Self::Array(items) => {
                 let mut list = serializer.serialize_seq(Some(items.len()))?;
-                items
-                    .iter()
-                    .try_for_each(|item| list.serialize_element(item))?;
+                items.iter().try_for_each(|item| list.serialize_element(item))?;
                 list.end()
             }
             Self::Object(fields) => {
                 let mut map = serializer.serialize_map(Some(fields.len()))?;
-                fields.iter().try_for_each(|(key, value)| {
-                    map.serialize_entry(&*String::from_utf8_lossy(key), value)
-                })?;
+                fields
+                    .iter()
+                    .try_for_each(|(key, value)| map.serialize_entry(&*String::from_utf8_lossy(key), value))?;
                 map.end()
             }
         }
@@ -204,10 +194,7 @@ impl Serialize for Data {
 }
 
 /// A number; JSON has no word for those that are none, so they are text.
-fn serialize_number<S: Serializer>(
-    number: f64,
-    serializer: S,
-) -> std::result::Result<S::Ok, S::Error> {
+fn serialize_number<S: Serializer>(number: f64, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     if !number.is_finite() {
         serializer.serialize_str(&number.to_string())
     } else if number.fract() == 0.0 && number.abs() <= EXACT as f64 {
@@ -230,9 +217,7 @@ mod tests {
 
     fn read(lua: &Lua, code: &str) -> Option<String> {
         lua.globals().set("null", Value::NULL).unwrap();
-        lua.globals()
-            .set("array", array_metatable(lua).unwrap())
-            .unwrap();
+        lua.globals().set("array", array_metatable(lua).unwrap()).unwrap();
         let data = describe(lua, &lua.load(code).eval().unwrap(), 1 << 20).unwrap();
         data.map(|data| data.to_string())
     }
@@ -267,10 +252,7 @@ mod tests {
             ("{[1.5] = 2}", "{\"1.5\":2}"),
             ("{[print] = 2}", "{\"a function\":2}"),
             ("{1, nil, 3}", "{\"1\":1,\"3\":3}"),
-            (
-                "(function() local t = {}; t.me = {t}; return t end)()",
-                "{\"me\":[\"<table that holds itself>\"]}",
-            ),
+            ("(function() local t = {}; t.me = {t}; return t end)()", "{\"me\":[\"<table that holds itself>\"]}"),
             (
                 "setmetatable({a = 1}, {__tostring = error, __index = error, __len = error, __iter = error})",
                 "{\"a\":1}",
@@ -283,10 +265,7 @@ mod tests {
     #[test]
     fn depth_and_size_are_bounded() {
         let lua = Lua::new();
-        let deep = read(
-            &lua,
-            "(function() local t = {}; for i = 1, 1000 do t = {t} end; return t end)()",
-        );
+        let deep = read(&lua, "(function() local t = {}; for i = 1, 1000 do t = {t} end; return t end)()");
         assert!(deep.is_some_and(|deep| deep.contains("<deep table>")));
         for code in [
             "string.rep('x', 2^21)",

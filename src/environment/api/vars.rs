@@ -9,10 +9,7 @@ use crate::environment::api::{Host, Module};
 use crate::exchange::Typed;
 
 /// The module.
-pub const MODULE: Module = Module {
-    name: "vars",
-    install,
-};
+pub const MODULE: Module = Module { name: "vars", install };
 
 fn install(lua: &Lua, host: &Arc<Host>) -> Result<Value> {
     let module = lua.create_table()?;
@@ -53,10 +50,7 @@ pub fn undeclared<'a>(
 ) -> mlua::Error {
     let name = name_of(name);
     let end = propose(&name, known);
-    misuse(
-        module,
-        format_args!("environment {environment:?} sees no {noun} {name:?}{end}"),
-    )
+    misuse(module, format_args!("environment {environment:?} sees no {noun} {name:?}{end}"))
 }
 
 fn to_lua(lua: &Lua, value: &Typed) -> Result<Value> {
@@ -90,14 +84,8 @@ mod tests {
                 ("vars.ratio", "0.5"),
                 ("vars.debug", "true"),
                 ("table.concat(vars.hosts, ' ')", "a b"),
-                (
-                    "(function() local n = 0 for name in pairs(vars) do n += 1 end return n end)()",
-                    "5",
-                ),
-                (
-                    "(function() local n = 0 for name in vars do n += 1 end return n end)()",
-                    "5",
-                ),
+                ("(function() local n = 0 for name in pairs(vars) do n += 1 end return n end)()", "5"),
+                ("(function() local n = 0 for name in vars do n += 1 end return n end)()", "5"),
             ],
         );
     }
@@ -119,18 +107,9 @@ mod tests {
                     "vars[1]",
                     "raises vars: environment \"main\" sees no variable \"1\"; known: debug, greeting, hosts, limit, ratio",
                 ),
-                (
-                    "(function() vars.greeting = 1 end)()",
-                    "raises attempt to modify a readonly table",
-                ),
-                (
-                    "(function() vars.hosts[1] = 1 end)()",
-                    "raises attempt to modify a readonly table",
-                ),
-                (
-                    "rawset(vars, 'x', 1)",
-                    "raises attempt to modify a readonly table",
-                ),
+                ("(function() vars.greeting = 1 end)()", "raises attempt to modify a readonly table"),
+                ("(function() vars.hosts[1] = 1 end)()", "raises attempt to modify a readonly table"),
+                ("rawset(vars, 'x', 1)", "raises attempt to modify a readonly table"),
                 ("getmetatable(vars)", "false"),
             ],
         );

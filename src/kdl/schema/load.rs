@@ -17,10 +17,7 @@ pub(super) fn load(text: &str) -> Loaded<Schema> {
         if let Some(issue) = chunk.issue {
             return Err(format!("the schema is broken: {issue:?}"));
         }
-        nodes.extend(
-            parse(&text[chunk.range])
-                .map_err(|broken| format!("the schema cannot be parsed: {broken:?}"))?,
-        );
+        nodes.extend(parse(&text[chunk.range]).map_err(|broken| format!("the schema cannot be parsed: {broken:?}"))?);
     }
     let [document] = nodes.as_slice() else {
         return Err("a schema is one `document`".to_owned());
@@ -28,17 +25,10 @@ pub(super) fn load(text: &str) -> Loaded<Schema> {
     if &*document.name.text != "document" {
         return Err(unknown(document, "a schema"));
     }
-    let mut loader = Loader {
-        bodies: vec![Body::default()],
-        named: HashMap::new(),
-        nodes: HashMap::new(),
-        version: String::new(),
-    };
+    let mut loader =
+        Loader { bodies: vec![Body::default()], named: HashMap::new(), nodes: HashMap::new(), version: String::new() };
     loader.document(document)?;
-    Ok(Schema {
-        version: loader.version,
-        bodies: loader.bodies,
-    })
+    Ok(Schema { version: loader.version, bodies: loader.bodies })
 }
 
 struct Loader {
@@ -60,10 +50,7 @@ fn term(node: &Node) -> Loaded<Term<'_>> {
     match node.note.as_ref().map(|note| &*note.text) {
         None => Ok(Term::Schema(&node.name.text)),
         Some("moondock") => Ok(Term::Ours(&node.name.text)),
-        Some(other) => Err(format!(
-            "`({other}){}` is not of the vocabulary",
-            node.name.text
-        )),
+        Some(other) => Err(format!("`({other}){}` is not of the vocabulary", node.name.text)),
     }
 }
 
@@ -76,10 +63,7 @@ fn texts(node: &Node) -> Vec<String> {
 }
 
 fn text(node: &Node) -> Loaded<String> {
-    texts(node)
-        .into_iter()
-        .next()
-        .ok_or_else(|| format!("`{}` needs a value", node.name.text))
+    texts(node).into_iter().next().ok_or_else(|| format!("`{}` needs a value", node.name.text))
 }
 
 fn number(node: &Node) -> Loaded<f64> {
@@ -101,14 +85,8 @@ fn shown(value: &Plain) -> String {
 }
 
 fn only_properties(node: &Node, known: &[&str]) -> Loaded<()> {
-    match node
-        .properties()
-        .find(|(key, _)| !known.contains(&&*key.text))
-    {
-        Some((key, _)) => Err(format!(
-            "`{}` has no `{}` in the vocabulary",
-            node.name.text, key.text
-        )),
+    match node.properties().find(|(key, _)| !known.contains(&&*key.text)) {
+        Some((key, _)) => Err(format!("`{}` has no `{}` in the vocabulary", node.name.text, key.text)),
         None => Ok(()),
     }
 }
@@ -119,10 +97,8 @@ fn property(node: &Node, key: &str) -> Option<String> {
 
 impl Loader {
     fn document(&mut self, document: &Node) -> Loaded<()> {
-        let (definitions, rest): (Vec<_>, Vec<_>) = document
-            .nodes()
-            .iter()
-            .partition(|node| &*node.name.text == "definitions");
+        let (definitions, rest): (Vec<_>, Vec<_>) =
+            document.nodes().iter().partition(|node| &*node.name.text == "definitions");
         let defined: Vec<&Node> = definitions.into_iter().flat_map(Node::nodes).collect();
         self.definitions(&defined)?;
         for node in rest {
@@ -139,9 +115,7 @@ impl Loader {
     }
 
     fn definitions(&mut self, defined: &[&Node]) -> Loaded<()> {
-        let (bodies, nodes): (Vec<&Node>, Vec<&Node>) = defined
-            .iter()
-            .partition(|node| &*node.name.text == "children");
+        let (bodies, nodes): (Vec<&Node>, Vec<&Node>) = defined.iter().partition(|node| &*node.name.text == "children");
         for body in &bodies {
             self.named.insert(id(body)?, self.bodies.len());
             self.bodies.push(Body::default());
@@ -149,10 +123,7 @@ impl Loader {
         for node in nodes {
             let spec = self.node(node)?;
             if spec.name.is_empty() || self.nodes.insert(id(node)?, spec).is_some() {
-                return Err(format!(
-                    "a definition is a `node` with a name and an `id` of its own: {}",
-                    id(node)?
-                ));
+                return Err(format!("a definition is a `node` with a name and an `id` of its own: {}", id(node)?));
             }
         }
         for (offset, body) in bodies.into_iter().enumerate() {
@@ -168,10 +139,7 @@ impl Loader {
             return self.node(node);
         };
         only_properties(node, &["ref"])?;
-        self.nodes
-            .get(&id)
-            .cloned()
-            .ok_or_else(|| format!("nothing is defined for the reference `{id}`"))
+        self.nodes.get(&id).cloned().ok_or_else(|| format!("nothing is defined for the reference `{id}`"))
     }
 
     fn info(&mut self, info: &Node) -> Loaded<()> {
@@ -245,11 +213,8 @@ fn reference(node: &Node) -> Loaded<Option<String>> {
     let Some(text) = property(node, "ref") else {
         return Ok(None);
     };
-    let id = text
-        .strip_prefix("[id=\"")
-        .and_then(|rest| rest.strip_suffix("\"]"));
-    id.map(|id| Some(id.to_owned()))
-        .ok_or_else(|| format!("`{text}` is not a reference of the form [id=\"…\"]"))
+    let id = text.strip_prefix("[id=\"").and_then(|rest| rest.strip_suffix("\"]"));
+    id.map(|id| Some(id.to_owned())).ok_or_else(|| format!("`{text}` is not a reference of the form [id=\"…\"]"))
 }
 
 fn names(node: &Node) -> Loaded<Format> {
@@ -273,11 +238,7 @@ fn ours(spec: &mut NodeSpec, word: &str, node: &Node) -> Loaded<()> {
         "declares" => spec.declares = Some(text(node)?),
         "not-yet" => {
             let values = texts(node);
-            spec.not_yet = if values.is_empty() {
-                NotYet::All
-            } else {
-                NotYet::Values(values)
-            };
+            spec.not_yet = if values.is_empty() { NotYet::All } else { NotYet::Values(values) };
         }
         _ => return Err(unknown(node, "ours")),
     }
@@ -300,21 +261,13 @@ fn prop(node: &Node) -> Loaded<NodeSpec> {
             Term::Ours(word) => ours(&mut spec, word, child)?,
         }
     }
-    spec.values = Some(Values {
-        min: 1,
-        max: Some(1),
-        each,
-        at: Vec::new(),
-    });
+    spec.values = Some(Values { min: 1, max: Some(1), each, at: Vec::new() });
     Ok(spec)
 }
 
 fn values(node: &Node) -> Loaded<Values> {
     only_properties(node, &["description"])?;
-    let mut values = Values {
-        min: 1,
-        ..Values::default()
-    };
+    let mut values = Values { min: 1, ..Values::default() };
     values.each.description = property(node, "description").unwrap_or_default();
     for child in node.nodes() {
         match term(child)? {
@@ -332,10 +285,7 @@ fn values(node: &Node) -> Loaded<Values> {
 fn at(node: &Node) -> Loaded<ValueSpec> {
     only_properties(node, &["description"])?;
     let description = property(node, "description").unwrap_or_default();
-    let mut spec = ValueSpec {
-        description,
-        ..ValueSpec::default()
-    };
+    let mut spec = ValueSpec { description, ..ValueSpec::default() };
     for child in node.nodes() {
         match term(child)? {
             Term::Schema(word) => value(&mut spec, word, child)?,
@@ -390,9 +340,6 @@ mod tests {
         ] {
             assert!(load(text).is_err(), "{text}");
         }
-        assert!(
-            load("document { node a { max 1; value { type string; }; (moondock)default 1; }; }")
-                .is_ok()
-        );
+        assert!(load("document { node a { max 1; value { type string; }; (moondock)default 1; }; }").is_ok());
     }
 }

@@ -145,13 +145,8 @@ impl Schema {
 
     /// Whether the option is described as a property.
     pub fn is_property(&self, spec: &NodeSpec) -> bool {
-        let nodes = self
-            .bodies
-            .iter()
-            .flat_map(|body| body.nodes.iter().chain(body.any.as_deref()));
-        nodes
-            .flat_map(|node| &node.properties)
-            .any(|property| std::ptr::eq(property, spec))
+        let nodes = self.bodies.iter().flat_map(|body| body.nodes.iter().chain(body.any.as_deref()));
+        nodes.flat_map(|node| &node.properties).any(|property| std::ptr::eq(property, spec))
     }
 
     /// What the node's block may hold.
@@ -161,28 +156,20 @@ impl Schema {
 
     /// The child or one-line option of this name.
     pub fn setting<'a>(&'a self, spec: &'a NodeSpec, name: &str) -> Option<&'a NodeSpec> {
-        let property = spec
-            .properties
-            .iter()
-            .find(|property| property.name == name);
+        let property = spec.properties.iter().find(|property| property.name == name);
         property.or_else(|| self.body(spec).and_then(|body| body.get(name)))
     }
 
     /// Every child and one-line option of a node.
     pub fn settings<'a>(&'a self, spec: &'a NodeSpec) -> impl Iterator<Item = &'a NodeSpec> {
-        spec.properties
-            .iter()
-            .chain(self.body(spec).into_iter().flat_map(|body| &body.nodes))
+        spec.properties.iter().chain(self.body(spec).into_iter().flat_map(|body| &body.nodes))
     }
 
     /// The names of the nodes whose blocks may hold a node of this name; `None` among them is the top level.
     pub fn parents(&self, name: &str) -> Vec<Option<&str>> {
         let mut parents = Vec::new();
         let owners = self.bodies.iter().flat_map(|body| &body.nodes);
-        for owner in owners.filter(|owner| {
-            self.body(owner)
-                .is_some_and(|body| body.index.contains_key(name))
-        }) {
+        for owner in owners.filter(|owner| self.body(owner).is_some_and(|body| body.index.contains_key(name))) {
             if !parents.contains(&Some(owner.name.as_str())) {
                 parents.push(Some(owner.name.as_str()));
             }
@@ -195,10 +182,7 @@ impl Schema {
 
     /// Every node and option of the schema, with the block it belongs to told once.
     pub fn all(&self) -> impl Iterator<Item = &NodeSpec> {
-        let nodes = self
-            .bodies
-            .iter()
-            .flat_map(|body| body.nodes.iter().chain(body.any.as_deref()));
+        let nodes = self.bodies.iter().flat_map(|body| body.nodes.iter().chain(body.any.as_deref()));
         nodes.flat_map(|node| std::iter::once(node).chain(&node.properties))
     }
 }
@@ -206,10 +190,7 @@ impl Schema {
 impl Body {
     /// The node of this name; the free one when names are free.
     pub fn get(&self, name: &str) -> Option<&NodeSpec> {
-        self.index
-            .get(name)
-            .map(|index| &self.nodes[*index])
-            .or(self.any.as_deref())
+        self.index.get(name).map(|index| &self.nodes[*index]).or(self.any.as_deref())
     }
 
     fn push(&mut self, spec: NodeSpec) -> Result<(), String> {
@@ -217,11 +198,7 @@ impl Body {
             self.any = Some(Box::new(spec));
             return Ok(());
         }
-        if self
-            .index
-            .insert(spec.name.clone(), self.nodes.len())
-            .is_some()
-        {
+        if self.index.insert(spec.name.clone(), self.nodes.len()).is_some() {
             return Err(format!("`{}` is described twice", spec.name));
         }
         self.nodes.push(spec);
@@ -232,28 +209,20 @@ impl Body {
 impl NodeSpec {
     /// Whether it may be written as a property of its node: it stands once and one value says it all.
     pub fn is_scalar(&self) -> bool {
-        let one_value = self
-            .values
-            .as_ref()
-            .is_some_and(|values| values.min <= 1 && values.max != Some(0));
+        let one_value = self.values.as_ref().is_some_and(|values| values.min <= 1 && values.max != Some(0));
         !self.repeatable && one_value && self.properties.iter().all(|property| !property.required)
     }
 
     /// Whether it is a switch, which a bare node turns on.
     pub fn is_switch(&self) -> bool {
-        self.values
-            .as_ref()
-            .is_some_and(|values| values.max == Some(1) && values.each.kind == Kind::Boolean)
+        self.values.as_ref().is_some_and(|values| values.max == Some(1) && values.each.kind == Kind::Boolean)
     }
 }
 
 impl Values {
     /// What the argument at this position is.
     pub fn at(&self, position: usize) -> &ValueSpec {
-        self.at
-            .iter()
-            .find(|(at, _)| *at == position)
-            .map_or(&self.each, |(_, spec)| spec)
+        self.at.iter().find(|(at, _)| *at == position).map_or(&self.each, |(_, spec)| spec)
     }
 }
 

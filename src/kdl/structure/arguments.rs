@@ -24,11 +24,7 @@ impl Pass<'_> {
         if let Some(extra) = values.max.and_then(|max| given.get(max)) {
             self.unexpected(node, extra, values.max.unwrap_or(0), spec);
         }
-        for (position, entry) in given
-            .iter()
-            .take(values.max.unwrap_or(usize::MAX))
-            .enumerate()
-        {
+        for (position, entry) in given.iter().take(values.max.unwrap_or(usize::MAX)).enumerate() {
             self.value(&node.name.text, entry, values.at(position));
         }
     }
@@ -42,12 +38,7 @@ impl Pass<'_> {
             }
             least => format!("`{name}` needs {least} values"),
         };
-        let found = Diagnostic::new(
-            &codes::VALUE_MISSING,
-            message,
-            span(node.name.at),
-            "nothing follows",
-        );
+        let found = Diagnostic::new(&codes::VALUE_MISSING, message, span(node.name.at), "nothing follows");
         let found = match spec.examples.first() {
             Some(example) => found.help(format!("for example: {example}")),
             None if values.each.description.is_empty() => found,
@@ -63,17 +54,10 @@ impl Pass<'_> {
             1 => format!("`{name}` takes one value"),
             _ => format!("`{name}` takes {max} values at most"),
         };
-        let found = Diagnostic::new(
-            &codes::VALUE_UNEXPECTED,
-            message,
-            span(extra.at),
-            "one too many",
-        );
+        let found = Diagnostic::new(&codes::VALUE_UNEXPECTED, message, span(extra.at), "one too many");
         let found = match spec.examples.first() {
             Some(example) => found.help(format!("for example: {example}")),
-            None if max == 0 && !spec.properties.is_empty() => {
-                found.help("its settings are written  name=value")
-            }
+            None if max == 0 && !spec.properties.is_empty() => found.help("its settings are written  name=value"),
             None => found,
         };
         self.report(extra.at, found);
@@ -90,18 +74,11 @@ impl Pass<'_> {
             let found = Diagnostic::new(
                 &codes::VALUE_COMMA,
                 "values are separated by spaces, not by commas",
-                Span {
-                    start: entry.at.end - 1,
-                    ..span(entry.at)
-                },
+                Span { start: entry.at.end - 1, ..span(entry.at) },
                 "this comma",
             );
             let bare = text.trim_end_matches(',').to_owned();
-            let found = found.help(format!("write `{bare}` without it")).fix(
-                "remove the comma",
-                span(entry.at),
-                bare,
-            );
+            let found = found.help(format!("write `{bare}` without it")).fix("remove the comma", span(entry.at), bare);
             return self.report(entry.at, found);
         }
         if let Some((code, bad)) = values::check(owner, &entry.value, spec) {
@@ -114,24 +91,14 @@ impl Pass<'_> {
         const SOURCES: [&str; 3] = ["env", "file", "secret"];
         let found = if !SOURCES.contains(&&*note.text) {
             let message = format!("there is no annotation `({})`", note.text);
-            let found = Diagnostic::new(
-                &codes::VALUE_ANNOTATION,
-                message,
-                span(note.at),
-                "not known",
-            );
+            let found = Diagnostic::new(&codes::VALUE_ANNOTATION, message, span(note.at), "not known");
             match suggest::closest(&note.text, SOURCES) {
                 Some(meant) => found.help(format!("did you mean `({meant})`?")),
                 None => found.help("values are read from outside with (env), (file) and (secret); others need none"),
             }
         } else if !matches!(entry.value, Plain::Text(_)) {
             let message = format!("`({})` needs a name", note.text);
-            Diagnostic::new(
-                &codes::VALUE_TYPE,
-                message,
-                span(entry.at),
-                format!("this is {}", entry.value.kind()),
-            )
+            Diagnostic::new(&codes::VALUE_TYPE, message, span(entry.at), format!("this is {}", entry.value.kind()))
         } else {
             return;
         };
@@ -139,13 +106,7 @@ impl Pass<'_> {
     }
 
     /// A diagnostic about a literal, at the part of it that is wrong.
-    pub(super) fn bad(
-        &self,
-        code: &'static Code,
-        owner: &str,
-        literal: At,
-        bad: Bad,
-    ) -> Diagnostic {
+    pub(super) fn bad(&self, code: &'static Code, owner: &str, literal: At, bad: Bad) -> Diagnostic {
         let range = values::place(self.chunk, literal.range(), bad.part);
         let message = format!("`{owner}`: {}", bad.message);
         let found = Diagnostic::new(code, message, Span::new(FileId(0), range), bad.label);

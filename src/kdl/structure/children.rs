@@ -16,12 +16,8 @@ impl Pass<'_> {
         if body.is_none() && spec.properties.is_empty() {
             if let Some(first) = node.nodes().first() {
                 let message = format!("`{}` takes no block", node.name.text);
-                let found = Diagnostic::new(
-                    &codes::NODE_NO_BLOCK,
-                    message,
-                    span(first.name.at),
-                    "nothing can stand here",
-                );
+                let found =
+                    Diagnostic::new(&codes::NODE_NO_BLOCK, message, span(first.name.at), "nothing can stand here");
                 self.report(first.extent, found.help("remove the block"));
                 self.found.faults.push(node.extent);
             }
@@ -73,53 +69,23 @@ impl Pass<'_> {
     }
 
     fn duplicate(&mut self, node: &Node, parent: &Node, first: At) {
-        let message = format!(
-            "`{}` may be given once in `{}`",
-            node.name.text, parent.name.text
-        );
-        let found = Diagnostic::new(
-            &codes::NODE_DUPLICATE,
-            message,
-            span(node.name.at),
-            "given again",
-        );
-        self.report(
-            node.extent,
-            found
-                .also(span(first), "first here")
-                .help("merge them, or remove one"),
-        );
+        let message = format!("`{}` may be given once in `{}`", node.name.text, parent.name.text);
+        let found = Diagnostic::new(&codes::NODE_DUPLICATE, message, span(node.name.at), "given again");
+        self.report(node.extent, found.also(span(first), "first here").help("merge them, or remove one"));
     }
 
-    pub(super) fn unknown_node(
-        &mut self,
-        node: &Node,
-        parent: Option<&Node>,
-        body: &Body,
-        options: &[NodeSpec],
-    ) {
+    pub(super) fn unknown_node(&mut self, node: &Node, parent: Option<&Node>, body: &Body, options: &[NodeSpec]) {
         let name = &*node.name.text;
-        let place = parent.map_or("the top level".to_owned(), |parent| {
-            format!("`{}`", parent.name.text)
-        });
+        let place = parent.map_or("the top level".to_owned(), |parent| format!("`{}`", parent.name.text));
         let homes = self.schema.parents(name);
         let found = if homes.is_empty() {
             let message = match parent {
                 Some(_) => format!("{place} has no `{name}`"),
                 None => format!("there is no node `{name}`"),
             };
-            let found = Diagnostic::new(
-                &codes::NODE_UNKNOWN,
-                message,
-                span(node.name.at),
-                "not known here",
-            );
+            let found = Diagnostic::new(&codes::NODE_UNKNOWN, message, span(node.name.at), "not known here");
             match self.likely(name, body.nodes.iter().chain(options)) {
-                Some((Some(meant), help)) => {
-                    found
-                        .help(help)
-                        .fix(format!("write {meant}"), span(node.name.at), meant)
-                }
+                Some((Some(meant), help)) => found.help(help).fix(format!("write {meant}"), span(node.name.at), meant),
                 Some((None, help)) => found.help(help),
                 None => found,
             }
@@ -129,73 +95,36 @@ impl Pass<'_> {
         self.report(node.extent, found);
     }
 
-    fn misplaced(
-        &self,
-        node: &Node,
-        parent: Option<&Node>,
-        place: &str,
-        homes: &[Option<&str>],
-    ) -> Diagnostic {
+    fn misplaced(&self, node: &Node, parent: Option<&Node>, place: &str, homes: &[Option<&str>]) -> Diagnostic {
         let name = &node.name.text;
         let message = match parent {
             Some(_) => format!("`{name}` cannot stand in {place}"),
             None => format!("`{name}` cannot stand at the top level"),
         };
-        let found = Diagnostic::new(
-            &codes::NODE_MISPLACED,
-            message,
-            span(node.name.at),
-            "not here",
-        );
+        let found = Diagnostic::new(&codes::NODE_MISPLACED, message, span(node.name.at), "not here");
         let found = match parent {
             Some(parent) => found.also(span(parent.name.at), "this is the node around it"),
             None => found,
         };
-        let mut homes: Vec<String> = homes
-            .iter()
-            .map(|home| home.map_or("the top level".to_owned(), |home| format!("`{home}`")))
-            .collect();
+        let mut homes: Vec<String> =
+            homes.iter().map(|home| home.map_or("the top level".to_owned(), |home| format!("`{home}`"))).collect();
         let last = homes.pop().unwrap_or_default();
-        let homes = if homes.is_empty() {
-            last
-        } else {
-            format!("{} or {last}", homes.join(", "))
-        };
+        let homes = if homes.is_empty() { last } else { format!("{} or {last}", homes.join(", ")) };
         found.help(format!("it belongs to {homes}"))
     }
 
     pub(super) fn required(&mut self, node: &Node, spec: &NodeSpec) {
-        let given = |name: &str| {
-            node.property(name).is_some()
-                || node.nodes().iter().any(|child| &*child.name.text == name)
-        };
+        let given =
+            |name: &str| node.property(name).is_some() || node.nodes().iter().any(|child| &*child.name.text == name);
         let missing = |setting: &&NodeSpec| setting.required && !given(&setting.name);
-        let missing: Vec<NodeSpec> = self
-            .schema
-            .settings(spec)
-            .filter(missing)
-            .cloned()
-            .collect();
-        if self
-            .found
-            .faults
-            .iter()
-            .any(|fault| within(*fault, node.extent))
-        {
+        let missing: Vec<NodeSpec> = self.schema.settings(spec).filter(missing).cloned().collect();
+        if self.found.faults.iter().any(|fault| within(*fault, node.extent)) {
             return;
         }
         for setting in missing {
             let message = format!("`{}` needs `{}`", node.name.text, setting.name);
-            let found = Diagnostic::new(
-                &codes::SETTING_MISSING,
-                message,
-                span(node.name.at),
-                "not given",
-            );
-            self.report(
-                node.name.at,
-                found.help(format!("it is {}", setting.description)),
-            );
+            let found = Diagnostic::new(&codes::SETTING_MISSING, message, span(node.name.at), "not given");
+            self.report(node.name.at, found.help(format!("it is {}", setting.description)));
         }
     }
 }

@@ -28,11 +28,7 @@ pub(super) struct Found {
 
 /// Checks the nodes of a chunk.
 pub(super) fn check(nodes: &[Node], schema: &Schema, chunk: &str) -> Found {
-    let mut pass = Pass {
-        schema,
-        chunk,
-        found: Found::default(),
-    };
+    let mut pass = Pass { schema, chunk, found: Found::default() };
     for node in nodes {
         match schema.top().get(&node.name.text) {
             Some(spec) => pass.node(node, spec),
@@ -82,29 +78,18 @@ impl Pass<'_> {
     fn not_yet(&mut self, at: At, name: &str, first: Option<&Entry>, spec: &NodeSpec) -> bool {
         let (at, what) = match (&spec.not_yet, first) {
             (NotYet::All, _) => (at, name.to_owned()),
-            (
-                NotYet::Values(later),
-                Some(Entry {
-                    value: Plain::Text(text),
-                    at,
-                    note: None,
-                    ..
-                }),
-            ) if later.contains(text) => (*at, format!("{name} {text}")),
-            (NotYet::Values(later), Some(Entry { at, .. }))
-                if later.iter().any(|value| value == "*") =>
+            (NotYet::Values(later), Some(Entry { value: Plain::Text(text), at, note: None, .. }))
+                if later.contains(text) =>
             {
+                (*at, format!("{name} {text}"))
+            }
+            (NotYet::Values(later), Some(Entry { at, .. })) if later.iter().any(|value| value == "*") => {
                 (*at, format!("{name} {}", &self.chunk[at.range()]))
             }
             _ => return false,
         };
         let message = format!("`{what}` is not available yet in this version of moondock");
-        let found = Diagnostic::new(
-            &codes::NODE_NOT_YET,
-            message,
-            span(at),
-            "of a later version",
-        );
+        let found = Diagnostic::new(&codes::NODE_NOT_YET, message, span(at), "of a later version");
         self.report(at, found.help("leave it out for now"));
         true
     }
@@ -114,12 +99,8 @@ impl Pass<'_> {
         for (key, entry) in node.properties() {
             if let Some(first) = seen.insert(&key.text, key.at) {
                 let message = format!("`{}` is given twice", key.text);
-                let found =
-                    Diagnostic::new(&codes::PROP_DUPLICATE, message, span(key.at), "given again");
-                self.report(
-                    key.at,
-                    found.also(span(first), "first here").help("keep one"),
-                );
+                let found = Diagnostic::new(&codes::PROP_DUPLICATE, message, span(key.at), "given again");
+                self.report(key.at, found.also(span(first), "first here").help("keep one"));
                 continue;
             }
             match self.schema.setting(spec, &key.text) {
@@ -143,24 +124,10 @@ impl Pass<'_> {
         if self.not_yet(key.at, &key.text, Some(entry), setting) {
             return self.found.faults.push(entry.at);
         }
-        if let Some(child) = node
-            .nodes()
-            .iter()
-            .find(|child| child.name.text == key.text)
-        {
+        if let Some(child) = node.nodes().iter().find(|child| child.name.text == key.text) {
             let message = format!("`{}` is set twice on this `{}`", key.text, node.name.text);
-            let found = Diagnostic::new(
-                &codes::SETTING_TWICE,
-                message,
-                span(child.name.at),
-                "once as a child",
-            );
-            self.report(
-                child.name.at,
-                found
-                    .also(span(key.at), "once as a property")
-                    .help("keep one of the two"),
-            );
+            let found = Diagnostic::new(&codes::SETTING_TWICE, message, span(child.name.at), "once as a child");
+            self.report(child.name.at, found.also(span(key.at), "once as a property").help("keep one of the two"));
         }
         if let Some(values) = &setting.values {
             self.value(&key.text, entry, values.at(0));
@@ -172,12 +139,7 @@ impl Pass<'_> {
             return self.found.faults.push(entry.at);
         }
         let message = format!("`{}` cannot be a property", key.text);
-        let found = Diagnostic::new(
-            &codes::PROP_UNKNOWN,
-            message,
-            span(key.at),
-            "this is a node of its own",
-        );
+        let found = Diagnostic::new(&codes::PROP_UNKNOWN, message, span(key.at), "this is a node of its own");
         let help = match setting.examples.first() {
             Some(example) => format!("write it inside the block: {example}"),
             None => format!("write it inside the block: {} …", key.text),
@@ -189,16 +151,8 @@ impl Pass<'_> {
     fn unknown_property(&mut self, node: &Node, key: &Word, entry: &Entry, spec: &NodeSpec) {
         let name = &node.name.text;
         let message = format!("`{name}` has no setting `{}`", key.text);
-        let mut found = Diagnostic::new(
-            &codes::PROP_UNKNOWN,
-            message,
-            span(key.at),
-            "not a setting of it",
-        );
-        let settings = self
-            .schema
-            .settings(spec)
-            .filter(|setting| setting.is_scalar());
+        let mut found = Diagnostic::new(&codes::PROP_UNKNOWN, message, span(key.at), "not a setting of it");
+        let settings = self.schema.settings(spec).filter(|setting| setting.is_scalar());
         match self.likely(&key.text, settings) {
             Some((meant, help)) => {
                 found = found.help(help);
@@ -207,8 +161,7 @@ impl Pass<'_> {
                 }
             }
             None if &*key.text == "default" => {
-                found =
-                    found.help("`default` stands beside a value that is read with (env) or (file)");
+                found = found.help("`default` stands beside a value that is read with (env) or (file)");
             }
             None => {}
         }
@@ -217,19 +170,11 @@ impl Pass<'_> {
     }
 
     /// What was likely meant by a word, with the help that says so; without a guess the help lists what there is.
-    fn likely<'s>(
-        &self,
-        word: &str,
-        known: impl Iterator<Item = &'s NodeSpec>,
-    ) -> Option<(Option<String>, String)> {
+    fn likely<'s>(&self, word: &str, known: impl Iterator<Item = &'s NodeSpec>) -> Option<(Option<String>, String)> {
         let known: Vec<&NodeSpec> = known.collect();
-        let alias = known
-            .iter()
-            .find(|spec| spec.aliases.iter().any(|alias| alias == word));
+        let alias = known.iter().find(|spec| spec.aliases.iter().any(|alias| alias == word));
         let names = || known.iter().map(|spec| spec.name.as_str());
-        let meant = alias
-            .map(|spec| spec.name.as_str())
-            .or_else(|| suggest::closest(word, names()));
+        let meant = alias.map(|spec| spec.name.as_str()).or_else(|| suggest::closest(word, names()));
         match meant {
             Some(meant) => Some((Some(meant.to_owned()), format!("did you mean `{meant}`?"))),
             None => suggest::help(word, names()).map(|help| (None, help)),
@@ -247,8 +192,5 @@ fn is_default(node: &Node, key: &Word) -> bool {
 }
 
 fn is_outside(entry: &Entry) -> bool {
-    matches!(
-        entry.note.as_ref().map(|note| &*note.text),
-        Some("env" | "file")
-    )
+    matches!(entry.note.as_ref().map(|note| &*note.text), Some("env" | "file"))
 }

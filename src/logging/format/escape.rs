@@ -7,18 +7,13 @@ use std::fmt::Write;
 
 /// Whether a character may not stand in a log as it is.
 fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Appends text without quotes; only what is unsafe is escaped.
 pub(super) fn plain(text: &str, out: &mut String) {
     for c in text.chars() {
-        if is_unsafe(c) {
-            escape(c, out)
-        } else {
-            out.push(c)
-        }
+        if is_unsafe(c) { escape(c, out) } else { out.push(c) }
     }
 }
 
@@ -39,22 +34,12 @@ pub(super) fn quoted(text: &str, out: &mut String) {
 /// Appends text bare when that is unmistakable, else quoted.
 pub(super) fn word(text: &str, out: &mut String) {
     let bare = |c: char| !(c.is_whitespace() || is_unsafe(c) || matches!(c, '"' | '=' | '\\'));
-    if !text.is_empty() && text.chars().all(bare) {
-        out.push_str(text)
-    } else {
-        quoted(text, out)
-    }
+    if !text.is_empty() && text.chars().all(bare) { out.push_str(text) } else { quoted(text, out) }
 }
 
 /// Appends text as the name of a pair: what is not a letter, digit, `-`, `_` or `.` becomes `_`.
 pub(super) fn name(text: &str, out: &mut String) {
-    out.extend(text.chars().map(|c| {
-        if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') {
-            c
-        } else {
-            '_'
-        }
-    }));
+    out.extend(text.chars().map(|c| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' }));
 }
 
 fn escape(c: char, out: &mut String) {
@@ -82,22 +67,14 @@ mod tests {
         let text = "a\r\nb\tc\u{1b}[31m\u{7f}\u{85}\u{2028}\u{202e}é\0";
         let expected = "a\\r\\nb\\tc\\u001b[31m\\u007f\\u0085\\u2028\\u202eé\\u0000";
         assert_eq!(with(plain, text), expected);
-        assert_eq!(
-            serde_json::from_str::<String>(&with(quoted, text)).unwrap(),
-            text
-        );
+        assert_eq!(serde_json::from_str::<String>(&with(quoted, text)).unwrap(), text);
     }
 
     #[test]
     fn words_are_quoted_when_they_must() {
-        for (text, expected) in [
-            ("a-b", "a-b"),
-            ("", "\"\""),
-            ("a b", "\"a b\""),
-            ("a=b", "\"a=b\""),
-            ("é", "é"),
-            ("\\", "\"\\\\\""),
-        ] {
+        for (text, expected) in
+            [("a-b", "a-b"), ("", "\"\""), ("a b", "\"a b\""), ("a=b", "\"a=b\""), ("é", "é"), ("\\", "\"\\\\\"")]
+        {
             assert_eq!(with(word, text), expected);
         }
         assert_eq!(with(name, "a b=c\n"), "a_b_c_");

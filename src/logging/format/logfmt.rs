@@ -13,9 +13,7 @@ pub(super) fn write(style: &Style, entry: &Entry, out: &mut String) {
     out.push_str(entry.feature.name());
     out.push_str(" message=");
     escape::word(&message(&style.mask, entry), out);
-    fields(&style.mask, entry, &mut |name, value| {
-        pair(name, value, out)
-    });
+    fields(&style.mask, entry, &mut |name, value| pair(name, value, out));
 }
 
 /// Every field as a pair of name and escaped value; the members of `fields` stand beside the others.

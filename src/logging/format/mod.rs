@@ -42,9 +42,7 @@ impl Format {
 impl Scalar for Format {
     fn read(value: &Plain) -> Result<Self, Bad> {
         let named = |name: &str| Self::ALL.into_iter().find(|format| format.name() == name);
-        one_of(value, "format", named, || {
-            Self::ALL.iter().map(|it| it.name()).collect()
-        })
+        one_of(value, "format", named, || Self::ALL.iter().map(|it| it.name()).collect())
     }
 }
 
@@ -96,11 +94,7 @@ fn message(mask: &Mask, entry: &Entry) -> String {
 fn each_field(mask: &Mask, entry: &Entry, each: &mut dyn FnMut(&str, Shown)) {
     match &entry.body {
         Body::Api(api) => {
-            for (name, text) in [
-                ("method", api.method()),
-                ("path", api.path()),
-                ("route", api.route()),
-            ] {
+            for (name, text) in [("method", api.method()), ("path", api.path()), ("route", api.route())] {
                 each(name, Shown::Text(mask.text(text).into_owned()));
             }
             each("status", Shown::Literal(api.status.to_string()));

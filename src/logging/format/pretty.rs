@@ -13,12 +13,7 @@ pub(super) fn write(style: &Style, entry: &Entry, out: &mut String) {
     let time = timestamp(entry.time).replace('T', " ");
     paint(style, DIM, &time, out);
     out.push(' ');
-    paint(
-        style,
-        colour(entry.level),
-        &format!("{:<8}", entry.level.name()),
-        out,
-    );
+    paint(style, colour(entry.level), &format!("{:<8}", entry.level.name()), out);
     out.push(' ');
     paint(style, DIM, &format!("{:<11}", entry.feature.name()), out);
     out.push(' ');

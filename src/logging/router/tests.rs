@@ -15,26 +15,14 @@ struct Page(Arc<Mutex<String>>);
 
 impl Sink for Page {
     fn write(&mut self, lines: &[u8]) -> io::Result<()> {
-        self.0
-            .lock()
-            .unwrap()
-            .push_str(std::str::from_utf8(lines).unwrap());
+        self.0.lock().unwrap().push_str(std::str::from_utf8(lines).unwrap());
         Ok(())
     }
 }
 
 fn settings(filter: Filter, format: Format) -> TargetSettings {
-    let destination = Destination {
-        kind: "test",
-        address: "page".to_owned(),
-    };
-    TargetSettings {
-        destination,
-        filter,
-        format,
-        queue: 100_000,
-        overflow: Overflow::Drop,
-    }
+    let destination = Destination { kind: "test", address: "page".to_owned() };
+    TargetSettings { destination, filter, format, queue: 100_000, overflow: Overflow::Drop }
 }
 
 /// A router that writes onto a page, and the page.
@@ -42,10 +30,7 @@ fn router(filter: Filter, format: Format) -> (Router, Page) {
     let page = Page::default();
     let writer = Arc::new(Writer::new("page", Box::new(page.clone())));
     let mask = Arc::new(Mask::new(&["hunter2".to_owned()], &["pin".to_owned()]));
-    (
-        Router::of(vec![Target::new(&settings(filter, format), writer, mask)]),
-        page,
-    )
+    (Router::of(vec![Target::new(&settings(filter, format), writer, mask)]), page)
 }
 
 /// Everything written, without times, which no test can know.
@@ -53,9 +38,7 @@ fn written(router: &Router, page: &Page) -> Vec<String> {
     assert!(router.flush(Duration::from_secs(10)));
     let text = page.0.lock().unwrap().clone();
     let time = regex::Regex::new(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\.\d{3}Z").unwrap();
-    text.lines()
-        .map(|line| time.replace(line, "TIME").into_owned())
-        .collect()
+    text.lines().map(|line| time.replace(line, "TIME").into_owned()).collect()
 }
 
 fn request(status: u16) -> ApiRecord<'static> {
@@ -101,13 +84,9 @@ fn a_record_in_every_format() {
 
 #[test]
 fn the_fields_of_a_script() {
-    let given =
-        serde_json::json!({ "user": "ann", "password": "x", "list": [1, "a b"] }).to_string();
+    let given = serde_json::json!({ "user": "ann", "password": "x", "list": [1, "a b"] }).to_string();
     for (format, expected) in [
-        (
-            Format::Logfmt,
-            r#"time=TIME level=info feature=script message=hi list="[1,\"a b\"]" password=*** user=ann"#,
-        ),
+        (Format::Logfmt, r#"time=TIME level=info feature=script message=hi list="[1,\"a b\"]" password=*** user=ann"#),
         (
             Format::Json,
             r#"{"time":"TIME","level":"info","feature":"script","message":"hi","fields":{"list":[1,"a b"],"password":"***","user":"ann"}}"#,
@@ -126,10 +105,7 @@ fn no_record_is_more_than_one_line_and_no_secret_is_in_it() {
         slog::error!(router.logger(), # "script", "a\nb\r\u{2028}hunter2"; "traceback" => "x\n\u{1b}[2Jhunter2", "time" => 1);
         let lines = written(&router, &page);
         assert_eq!(lines.len(), 1, "{lines:?}");
-        assert!(
-            !lines[0].contains("hunter2") && !lines[0].contains('\u{1b}'),
-            "{lines:?}"
-        );
+        assert!(!lines[0].contains("hunter2") && !lines[0].contains('\u{1b}'), "{lines:?}");
     }
 }
 
@@ -153,10 +129,7 @@ fn what_no_target_takes_is_not_even_formatted() {
             panic!("formatted although nobody takes it")
         }
     }
-    let (router, page) = router(
-        Filter::new(Level::Info, &[Feature::Api], &[Scope::User]),
-        Format::Json,
-    );
+    let (router, page) = router(Filter::new(Level::Info, &[Feature::Api], &[Scope::User]), Format::Json);
     slog::info!(router.logger(), # "script", "{}", Loud; "value" => %Loud);
     slog::debug!(router.logger(), # "api", "{}", Loud);
     assert!(router.takes(Feature::Api, Level::Info, "/a"));
@@ -173,10 +146,7 @@ fn endpoint_patterns_choose_records() {
     let (router, page) = router(filter, Format::Logfmt);
     assert!(router.takes(Feature::Api, Level::Info, "/users/{id}"));
     assert!(!router.takes(Feature::Api, Level::Info, "/other"));
-    router.api(&ApiRecord {
-        route: "/other",
-        ..request(200)
-    });
+    router.api(&ApiRecord { route: "/other", ..request(200) });
     slog::info!(router.logger(), # "config", "reloaded");
     slog::info!(router.logger(), # "script", "no"; "endpoint" => "/other");
     slog::info!(router.logger(), # "script", "yes"; "endpoint" => "/users/{id}");
@@ -188,28 +158,21 @@ fn endpoint_patterns_choose_records() {
 fn a_reload_keeps_the_writer_and_takes_the_new_filter() {
     let (old, page) = router(Filter::from_level(Level::Info), Format::Logfmt);
     slog::info!(old.logger(), "one");
-    let new = LoggingSettings {
-        targets: vec![settings(Filter::from_level(Level::Warning), Format::Json)],
-        mask: Vec::new(),
-    };
+    let new =
+        LoggingSettings { targets: vec![settings(Filter::from_level(Level::Warning), Format::Json)], mask: Vec::new() };
     let new = Router::build(&new, Some(&old), Vec::new()).unwrap();
     drop(old);
     slog::info!(new.logger(), "two");
     slog::warn!(new.logger(), "three");
     let lines = written(&new, &page);
     assert_eq!(lines.len(), 2, "{lines:?}");
-    assert!(
-        lines[0].contains("message=one") && lines[1].contains("\"three\""),
-        "{lines:?}"
-    );
+    assert!(lines[0].contains("message=one") && lines[1].contains("\"three\""), "{lines:?}");
 }
 
 #[test]
 fn a_target_that_does_not_exist_is_an_error() {
-    let settings = LoggingSettings {
-        targets: vec![settings(Filter::from_level(Level::Info), Format::Json)],
-        mask: Vec::new(),
-    };
+    let settings =
+        LoggingSettings { targets: vec![settings(Filter::from_level(Level::Info), Format::Json)], mask: Vec::new() };
     assert!(Router::build(&settings, None, Vec::new()).is_err());
 }
 
@@ -219,9 +182,7 @@ fn records_of_many_threads_are_all_written_in_their_order() {
     std::thread::scope(|scope| {
         for thread in 0..8 {
             let log = router.logger();
-            scope.spawn(move || {
-                (0..500).for_each(|n| slog::info!(log, "line"; "thread" => thread, "n" => n))
-            });
+            scope.spawn(move || (0..500).for_each(|n| slog::info!(log, "line"; "thread" => thread, "n" => n)));
         }
     });
     let mut next = [0; 8];

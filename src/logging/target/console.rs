@@ -17,11 +17,7 @@ pub(in crate::logging) const STANDARD_OUTPUT: &str = "standard output";
 pub(in crate::logging) const STANDARD_ERROR: &str = "standard error";
 
 /// The kind `console`.
-pub(super) const KIND: TargetKind = TargetKind {
-    name: "console",
-    address: |_| Some(STANDARD_OUTPUT.to_owned()),
-    open,
-};
+pub(super) const KIND: TargetKind = TargetKind { name: "console", address: |_| Some(STANDARD_OUTPUT.to_owned()), open };
 
 /// How long a reader that takes nothing may keep a batch waiting where the system would rather not wait itself.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -30,22 +26,12 @@ const STEP: Duration = Duration::from_millis(5);
 
 fn open(address: &str) -> io::Result<Box<dyn Sink>> {
     let (stream, terminal) = if address == STANDARD_ERROR {
-        (
-            io::stderr().as_fd().try_clone_to_owned()?,
-            io::stderr().is_terminal(),
-        )
+        (io::stderr().as_fd().try_clone_to_owned()?, io::stderr().is_terminal())
     } else {
-        (
-            io::stdout().as_fd().try_clone_to_owned()?,
-            io::stdout().is_terminal(),
-        )
+        (io::stdout().as_fd().try_clone_to_owned()?, io::stdout().is_terminal())
     };
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    Ok(Box::new(Console {
-        stream: File::from(stream),
-        coloured: terminal && !no_color,
-        inside: false,
-    }))
+    Ok(Box::new(Console { stream: File::from(stream), coloured: terminal && !no_color, inside: false }))
 }
 
 /// One of the process's standard streams.
@@ -81,9 +67,7 @@ impl<W: Write> Console<W> {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // Whoever shares the stream has made it non-blocking.
-                Err(error)
-                    if error.kind() == io::ErrorKind::WouldBlock && start.elapsed() < PATIENCE =>
-                {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && start.elapsed() < PATIENCE => {
                     std::thread::park_timeout(STEP);
                 }
                 Err(error) => return Err(error),
@@ -105,11 +89,7 @@ mod tests {
 
     impl Write for Script {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            let count = self
-                .steps
-                .next()
-                .unwrap_or(Ok(usize::MAX))?
-                .min(bytes.len());
+            let count = self.steps.next().unwrap_or(Ok(usize::MAX))?.min(bytes.len());
             self.taken.extend(&bytes[..count]);
             Ok(count)
         }
@@ -120,24 +100,13 @@ mod tests {
     }
 
     fn console(steps: Vec<io::Result<usize>>) -> Console<Script> {
-        Console {
-            stream: Script {
-                steps: steps.into_iter(),
-                taken: Vec::new(),
-            },
-            coloured: false,
-            inside: false,
-        }
+        Console { stream: Script { steps: steps.into_iter(), taken: Vec::new() }, coloured: false, inside: false }
     }
 
     #[test]
     fn short_writes_and_interruptions_lose_nothing() {
-        let mut console = console(vec![
-            Ok(2),
-            Err(io::ErrorKind::Interrupted.into()),
-            Err(io::ErrorKind::WouldBlock.into()),
-            Ok(1),
-        ]);
+        let mut console =
+            console(vec![Ok(2), Err(io::ErrorKind::Interrupted.into()), Err(io::ErrorKind::WouldBlock.into()), Ok(1)]);
         console.write(b"one\ntwo\n").unwrap();
         assert_eq!(console.stream.taken, b"one\ntwo\n");
     }

@@ -31,7 +31,7 @@ pub fn kind(name: &str) -> Option<&'static TargetKind> {
 /// # Errors
 /// The kind's own, or that there is no such kind.
 pub(super) fn open(destination: &Destination) -> io::Result<Box<dyn Sink>> {
-    let found = kind(destination.kind)
-        .ok_or_else(|| io::Error::other(format!("no log target `{}`", destination.kind)))?;
+    let found =
+        kind(destination.kind).ok_or_else(|| io::Error::other(format!("no log target `{}`", destination.kind)))?;
     (found.open)(&destination.address)
 }

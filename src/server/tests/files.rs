@@ -39,28 +39,16 @@ fn what_is_there_is_served_with_its_type() {
     let (_folder, server) = served();
     for (path, text, kind) in [
         ("/files/sub/x.txt", "inside", "text/plain; charset=utf-8"),
-        (
-            "/files/sp%20ace%20%E6%9C%88.txt",
-            "inside2",
-            "text/plain; charset=utf-8",
-        ),
+        ("/files/sp%20ace%20%E6%9C%88.txt", "inside2", "text/plain; charset=utf-8"),
         ("/%66iles/link.txt", "inside", "text/plain; charset=utf-8"),
         ("/files/", "<p>index", "text/html; charset=utf-8"),
         ("/files/sub/", "sub index", "text/html; charset=utf-8"),
-        (
-            "/files/sub/deep/x.txt",
-            "inside",
-            "text/plain; charset=utf-8",
-        ),
+        ("/files/sub/deep/x.txt", "inside", "text/plain; charset=utf-8"),
         ("/files/endpoint", "endpoint", "text/plain"),
     ] {
         let answered = server.ask(&format!("GET {path}"), b"");
         assert_eq!(
-            (
-                answered.status,
-                answered.text(),
-                answered.header("content-type")
-            ),
+            (answered.status, answered.text(), answered.header("content-type")),
             (200, text, Some(kind)),
             "{path}"
         );
@@ -70,52 +58,24 @@ fn what_is_there_is_served_with_its_type() {
 #[test]
 fn folders_ranges_and_conditions() {
     let (_folder, server) = served();
-    assert_eq!(
-        server.ask("GET /files?a=1", b"").header("location"),
-        Some("/files/?a=1")
-    );
+    assert_eq!(server.ask("GET /files?a=1", b"").header("location"), Some("/files/?a=1"));
     assert_eq!(server.ask("GET /files/sub", b"").status, 308);
     let file = server.ask("GET /files/sub/x.txt", b"");
     assert_eq!(file.header("x-static"), Some("yes"));
     let head = server.ask("HEAD /files/sub/x.txt", b"");
     assert_eq!(
-        (
-            head.status,
-            head.header("content-length"),
-            head.header("etag")
-        ),
+        (head.status, head.header("content-length"), head.header("etag")),
         (200, Some("6"), file.header("etag"))
     );
     let part = server.ask("GET /files/sub/x.txt\nrange: bytes=0-2", b"");
     assert_eq!((part.status, part.text()), (206, "ins"));
-    assert_eq!(
-        server
-            .ask("GET /files/sub/x.txt\nrange: bytes=99-", b"")
-            .status,
-        416
-    );
+    assert_eq!(server.ask("GET /files/sub/x.txt\nrange: bytes=99-", b"").status, 416);
     let tag = file.header("etag").unwrap();
-    assert_eq!(
-        server
-            .ask(&format!("GET /files/sub/x.txt\nif-none-match: {tag}"), b"")
-            .status,
-        304
-    );
+    assert_eq!(server.ask(&format!("GET /files/sub/x.txt\nif-none-match: {tag}"), b"").status, 304);
     let modified = file.header("last-modified").unwrap();
-    assert_eq!(
-        server
-            .ask(
-                &format!("GET /files/sub/x.txt\nif-modified-since: {modified}"),
-                b""
-            )
-            .status,
-        304
-    );
+    assert_eq!(server.ask(&format!("GET /files/sub/x.txt\nif-modified-since: {modified}"), b"").status, 304);
     let refused = server.ask("POST /files/sub/x.txt", b"abc");
-    assert_eq!(
-        (refused.status, refused.header("allow")),
-        (405, Some("GET, HEAD, OPTIONS"))
-    );
+    assert_eq!((refused.status, refused.header("allow")), (405, Some("GET, HEAD, OPTIONS")));
     assert_eq!(server.ask("POST /files/none", b"").status, 404);
 }
 
@@ -158,15 +118,8 @@ fn nothing_hidden_or_outside_is_served_however_it_is_spelt() {
     ] {
         for prefix in ["/files/", "/files//", "/%66iles/"] {
             let answered = server.ask(&format!("GET {prefix}{name}"), b"");
-            assert!(
-                matches!(answered.status, 400 | 404 | 308),
-                "{prefix}{name}: {}",
-                answered.status
-            );
-            assert!(
-                !answered.text().contains("MARKER") && !answered.text().contains("root:"),
-                "{prefix}{name}"
-            );
+            assert!(matches!(answered.status, 400 | 404 | 308), "{prefix}{name}: {}", answered.status);
+            assert!(!answered.text().contains("MARKER") && !answered.text().contains("root:"), "{prefix}{name}");
         }
     }
 }

@@ -35,10 +35,7 @@ impl Made {
     fn new() -> Self {
         let span = Span::new(FileId(0), 0..0);
         let server = ServerSettings {
-            binds: vec![At {
-                it: Bind::Tcp(SocketAddr::from(([127, 0, 0, 1], 0))),
-                span,
-            }],
+            binds: vec![At { it: Bind::Tcp(SocketAddr::from(([127, 0, 0, 1], 0))), span }],
             workers: 1,
             max_body: 64 * 1024,
             shutdown_grace: Duration::from_secs(5),
@@ -52,10 +49,7 @@ impl Made {
             environments: Vec::new(),
             endpoints: Vec::new(),
             statics: Vec::new(),
-            logging: LoggingSettings {
-                targets: Vec::new(),
-                ..LoggingSettings::default()
-            },
+            logging: LoggingSettings { targets: Vec::new(), ..LoggingSettings::default() },
             secret_values: Vec::new(),
         })
     }
@@ -65,13 +59,7 @@ impl Made {
         self
     }
 
-    fn endpoint(
-        mut self,
-        methods: &str,
-        path: &str,
-        action: Action,
-        change: impl FnOnce(&mut Endpoint),
-    ) -> Self {
+    fn endpoint(mut self, methods: &str, path: &str, action: Action, change: impl FnOnce(&mut Endpoint)) -> Self {
         let mut endpoint = Endpoint {
             methods: methods.split(' ').map(Arc::from).collect(),
             pattern: Pattern::parse(path).unwrap(),
@@ -83,11 +71,7 @@ impl Made {
             params: Vec::new(),
             headers: Vec::new(),
             summary: None,
-            place: Place {
-                file: "site.kdl".into(),
-                line: 1,
-                span: Span::new(FileId(0), 0..0),
-            },
+            place: Place { file: "site.kdl".into(), line: 1, span: Span::new(FileId(0), 0..0) },
         };
         change(&mut endpoint);
         self.0.endpoints.push(Arc::new(endpoint));
@@ -120,16 +104,13 @@ impl Made {
     }
 
     fn start(mut self) -> Started {
-        let runs_scripts =
-            |endpoint: &Arc<Endpoint>| matches!(endpoint.action, Action::Script { .. });
+        let runs_scripts = |endpoint: &Arc<Endpoint>| matches!(endpoint.action, Action::Script { .. });
         if self.0.endpoints.iter().any(runs_scripts) {
             self.0.environments.push(Arc::new(environment()));
         }
         let runtime = Runtime::start(Arc::new(self.0)).unwrap();
         let running = Running::start(runtime).unwrap();
-        let Address::Tcp(address) = running.addresses()[0] else {
-            panic!("{:?}", running.addresses())
-        };
+        let Address::Tcp(address) = running.addresses()[0] else { panic!("{:?}", running.addresses()) };
         Started { running, address }
     }
 }
@@ -137,20 +118,14 @@ impl Made {
 /// An action that runs a script. Its identity is its text, as nothing else of it matters here.
 fn script(text: &str) -> Action {
     let script = Script {
-        id: ScriptId(text.bytes().fold(7, |id: u64, byte| {
-            id.wrapping_mul(31).wrapping_add(u64::from(byte))
-        })),
+        id: ScriptId(text.bytes().fold(7, |id: u64, byte| id.wrapping_mul(31).wrapping_add(u64::from(byte)))),
         origin: "site.kdl".into(),
         text: text.into(),
         bytecode: compile(text).unwrap().into(),
         lines: LineMap::default(),
         native: false,
     };
-    Action::Script {
-        script: Arc::new(script),
-        environment: "integrated".into(),
-        inline: true,
-    }
+    Action::Script { script: Arc::new(script), environment: "integrated".into(), inline: true }
 }
 
 fn environment() -> Environment {
@@ -173,16 +148,9 @@ struct Started {
 impl Started {
     fn connect(&self) -> Wire {
         let stream = TcpStream::connect(self.address).unwrap();
-        stream
-            .set_read_timeout(Some(Duration::from_secs(10)))
-            .unwrap();
-        stream
-            .set_write_timeout(Some(Duration::from_secs(10)))
-            .unwrap();
-        Wire {
-            stream,
-            read: Vec::new(),
-        }
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream.set_write_timeout(Some(Duration::from_secs(10))).unwrap();
+        Wire { stream, read: Vec::new() }
     }
 
     /// Sends a request on a connection of its own.
@@ -197,11 +165,7 @@ impl Started {
     }
 
     fn stop(self, hurry: impl Future) -> bool {
-        tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap()
-            .block_on(self.running.stop(hurry))
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(self.running.stop(hurry))
     }
 }
 
@@ -221,9 +185,7 @@ struct Answered {
 impl Answered {
     fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().skip(1).find_map(|line| {
-            line.split_once(": ")
-                .filter(|(key, _)| key.eq_ignore_ascii_case(name))
-                .map(|(_, value)| value)
+            line.split_once(": ").filter(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
         })
     }
 
@@ -240,8 +202,7 @@ impl Wire {
         if !body.is_empty() && !more.contains("transfer-encoding") {
             text.push_str(&format!("content-length: {}\r\n", body.len()));
         }
-        more.lines()
-            .for_each(|line| text.push_str(&format!("{line}\r\n")));
+        more.lines().for_each(|line| text.push_str(&format!("{line}\r\n")));
         text.push_str("\r\n");
         self.stream.write_all(text.as_bytes()).unwrap();
         self.stream.write_all(body).unwrap();
@@ -260,40 +221,24 @@ impl Wire {
 
     fn take(&mut self, count: usize) -> Vec<u8> {
         while self.read.len() < count {
-            assert!(
-                self.fill() > 0,
-                "the connection ended after {:?}",
-                String::from_utf8_lossy(&self.read)
-            );
+            assert!(self.fill() > 0, "the connection ended after {:?}", String::from_utf8_lossy(&self.read));
         }
         self.read.drain(..count).collect()
     }
 
     fn take_until(&mut self, mark: &[u8]) -> Vec<u8> {
         loop {
-            if let Some(at) = self
-                .read
-                .windows(mark.len())
-                .position(|window| window == mark)
-            {
+            if let Some(at) = self.read.windows(mark.len()).position(|window| window == mark) {
                 return self.take(at + mark.len());
             }
-            assert!(
-                self.fill() > 0,
-                "the connection ended after {:?}",
-                String::from_utf8_lossy(&self.read)
-            );
+            assert!(self.fill() > 0, "the connection ended after {:?}", String::from_utf8_lossy(&self.read));
         }
     }
 
     fn answer(&mut self, is_head: bool) -> Answered {
         let head = String::from_utf8(self.take_until(b"\r\n\r\n")).unwrap();
         let status = head[9..12].parse().unwrap();
-        let mut answered = Answered {
-            status,
-            head,
-            body: Vec::new(),
-        };
+        let mut answered = Answered { status, head, body: Vec::new() };
         if is_head || matches!(status, 100 | 204 | 304) {
             return answered;
         }
@@ -308,11 +253,7 @@ impl Wire {
                 }
             }
         }
-        let length = answered
-            .header("content-length")
-            .unwrap_or_else(|| panic!("{}", answered.head))
-            .parse()
-            .unwrap();
+        let length = answered.header("content-length").unwrap_or_else(|| panic!("{}", answered.head)).parse().unwrap();
         answered.body = self.take(length);
         answered
     }

@@ -8,19 +8,13 @@ use crate::runtime::generation::Generation;
 /// A generation whose only answer is its number.
 fn numbered(number: usize) -> Arc<Generation> {
     let made = Made::new().respond("GET", "/", &number.to_string());
-    Runtime::start(Arc::new(made.0))
-        .unwrap()
-        .current
-        .load_full()
+    Runtime::start(Arc::new(made.0)).unwrap().current.load_full()
 }
 
 #[test]
 fn no_request_fails_and_nobody_sees_the_old_after_the_new() {
     const GENERATIONS: usize = 300;
-    let server = Made::new()
-        .server(|server| server.workers = 2)
-        .respond("GET", "/", "0")
-        .start();
+    let server = Made::new().server(|server| server.workers = 2).respond("GET", "/", "0").start();
     let is_done = AtomicBool::new(false);
     let runtime = server.running.runtime().clone();
     let seen: Vec<usize> = thread::scope(|scope| {
@@ -43,10 +37,7 @@ fn no_request_fails_and_nobody_sees_the_old_after_the_new() {
             runtime.current.store(numbered(number));
         }
         is_done.store(true, Ordering::Relaxed);
-        clients
-            .into_iter()
-            .map(|client| client.join().unwrap())
-            .collect()
+        clients.into_iter().map(|client| client.join().unwrap()).collect()
     });
     assert_eq!(seen, [GENERATIONS; 8]);
 }

@@ -20,9 +20,7 @@ use super::environments::{BUILT_IN, ResolvedEnvironment};
 use super::{Resolver, names};
 
 /// Methods of HTTP that an endpoint may name, and `ANY`.
-const METHODS: &[&str] = &[
-    "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "ANY",
-];
+const METHODS: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "ANY"];
 
 /// An endpoint with the places that later rules point at.
 pub(super) struct ResolvedEndpoint {
@@ -52,18 +50,11 @@ impl ResolvedEndpoint {
 }
 
 /// Resolves every endpoint of the site.
-pub(super) fn resolve(
-    resolver: &mut Resolver<'_>,
-    environments: &[ResolvedEnvironment],
-) -> Vec<ResolvedEndpoint> {
+pub(super) fn resolve(resolver: &mut Resolver<'_>, environments: &[ResolvedEnvironment]) -> Vec<ResolvedEndpoint> {
     let config = resolver.config;
     let mut resolved = Vec::new();
     let default = default_environment(resolver, environments);
-    let mut walk = Walk {
-        environments,
-        default,
-        out: &mut resolved,
-    };
+    let mut walk = Walk { environments, default, out: &mut resolved };
     walk.group(resolver, &config.root, "", &Options::default());
     resolved
 }
@@ -77,15 +68,10 @@ enum DefaultEnvironment {
     Unknown,
 }
 
-fn default_environment(
-    resolver: &mut Resolver<'_>,
-    environments: &[ResolvedEnvironment],
-) -> DefaultEnvironment {
+fn default_environment(resolver: &mut Resolver<'_>, environments: &[ResolvedEnvironment]) -> DefaultEnvironment {
     if let Some(named) = &resolver.config.default_environment {
         let found = find(resolver, environments, named);
-        return found.map_or(DefaultEnvironment::Unknown, |at| {
-            DefaultEnvironment::Named(at.environment.name.clone())
-        });
+        return found.map_or(DefaultEnvironment::Unknown, |at| DefaultEnvironment::Named(at.environment.name.clone()));
     }
     match environments {
         [only] if !resolver.config.broken.contains_key("environment") => {
@@ -105,14 +91,9 @@ fn find<'e>(
     environments: &'e [ResolvedEnvironment],
     name: &At<String>,
 ) -> Option<&'e ResolvedEnvironment> {
-    let found = environments
-        .iter()
-        .find(|one| *one.environment.name == *name.it);
+    let found = environments.iter().find(|one| *one.environment.name == *name.it);
     if found.is_none() && !resolver.is_broken("environment", &name.it) {
-        let known: Vec<&str> = environments
-            .iter()
-            .map(|one| &*one.environment.name)
-            .collect();
+        let known: Vec<&str> = environments.iter().map(|one| &*one.environment.name).collect();
         let message = format!("there is no environment named `{}`", name.it);
         let diagnostic = Diagnostic::new(&codes::NAME_UNKNOWN, message, name.span, "not declared");
         resolver.report(diagnostic.help(names::suggestion(&name.it, &known)));
@@ -128,13 +109,7 @@ struct Walk<'w> {
 }
 
 impl<'w> Walk<'w> {
-    fn group(
-        &mut self,
-        resolver: &mut Resolver<'_>,
-        group: &GroupSettings,
-        prefix: &str,
-        around: &Options,
-    ) {
+    fn group(&mut self, resolver: &mut Resolver<'_>, group: &GroupSettings, prefix: &str, around: &Options) {
         let options = group.options.clone().within(around);
         let prefix = match &group.prefix {
             Some(own) => {
@@ -161,14 +136,9 @@ impl<'w> Walk<'w> {
     ) -> Option<ResolvedEndpoint> {
         let methods = methods(resolver, settings);
         let pattern = pattern(resolver, &settings.path, prefix);
-        let params = pattern
-            .as_ref()
-            .map(|pattern| params(resolver, settings, pattern));
+        let params = pattern.as_ref().map(|pattern| params(resolver, settings, pattern));
         let options = settings.options.clone().within(around);
-        let environment = options
-            .environment
-            .clone()
-            .map(|name| find(resolver, self.environments, &name));
+        let environment = options.environment.clone().map(|name| find(resolver, self.environments, &name));
         let action = self.action(resolver, settings, environment);
         let (environment, action) = action?;
         let server = &resolver.config.server;
@@ -177,13 +147,8 @@ impl<'w> Walk<'w> {
             methods: methods?,
             pattern: pattern?,
             action,
-            timeout: timeout
-                .or(environment.and_then(|one| one.timeout))
-                .unwrap_or(server.timeout),
-            max_body: options
-                .max_body
-                .as_ref()
-                .map_or(server.max_body, |at| at.it.0),
+            timeout: timeout.or(environment.and_then(|one| one.timeout)).unwrap_or(server.timeout),
+            max_body: options.max_body.as_ref().map_or(server.max_body, |at| at.it.0),
             concurrency: options.concurrency,
             log: options.log.as_ref().map_or(Level::Trace, |at| at.it),
             params: params?,
@@ -192,11 +157,7 @@ impl<'w> Walk<'w> {
             place: place(resolver, settings.span),
         };
         let code_span = settings.code.first().map(Code::span);
-        Some(ResolvedEndpoint {
-            endpoint: Arc::new(endpoint),
-            path_span: settings.path.span,
-            code_span,
-        })
+        Some(ResolvedEndpoint { endpoint: Arc::new(endpoint), path_span: settings.path.span, code_span })
     }
 
     /// What the endpoint does, and the environment that runs it if it is a script.
@@ -210,19 +171,9 @@ impl<'w> Walk<'w> {
         let (script, inline) = match code {
             Code::Lua(text) => (inline_script(resolver, text), true),
             Code::Script(path) => (resolver.script_file(path.span, &path.it), false),
-            Code::Respond {
-                status,
-                body,
-                content_type,
-                ..
-            } => {
-                return respond(
-                    resolver,
-                    status.as_ref(),
-                    body.as_ref(),
-                    content_type.as_ref(),
-                )
-                .map(|action| (None, action));
+            Code::Respond { status, body, content_type, .. } => {
+                return respond(resolver, status.as_ref(), body.as_ref(), content_type.as_ref())
+                    .map(|action| (None, action));
             }
             Code::Redirect { location, status } => {
                 return redirect(resolver, location, status.as_ref()).map(|action| (None, action));
@@ -232,38 +183,19 @@ impl<'w> Walk<'w> {
             Some(found) => found,
             None => self.default_for(resolver, settings),
         }?;
-        let action = Action::Script {
-            script: script?,
-            environment: environment.environment.name.clone(),
-            inline,
-        };
+        let action = Action::Script { script: script?, environment: environment.environment.name.clone(), inline };
         Some((Some(environment), action))
     }
 
-    fn default_for(
-        &self,
-        resolver: &mut Resolver<'_>,
-        settings: &EndpointSettings,
-    ) -> Option<&'w ResolvedEnvironment> {
+    fn default_for(&self, resolver: &mut Resolver<'_>, settings: &EndpointSettings) -> Option<&'w ResolvedEnvironment> {
         match &self.default {
-            DefaultEnvironment::Named(name) => self
-                .environments
-                .iter()
-                .find(|one| one.environment.name == *name),
+            DefaultEnvironment::Named(name) => self.environments.iter().find(|one| one.environment.name == *name),
             DefaultEnvironment::Unknown => None,
             DefaultEnvironment::Ambiguous => {
-                let known: Vec<&str> = self
-                    .environments
-                    .iter()
-                    .map(|one| &*one.environment.name)
-                    .collect();
+                let known: Vec<&str> = self.environments.iter().map(|one| &*one.environment.name).collect();
                 let message = "this endpoint does not say which environment runs it";
-                let found = Diagnostic::new(
-                    &codes::ENVIRONMENT_AMBIGUOUS,
-                    message,
-                    settings.span,
-                    "no environment named",
-                );
+                let found =
+                    Diagnostic::new(&codes::ENVIRONMENT_AMBIGUOUS, message, settings.span, "no environment named");
                 let help = format!(
                     "add environment={} here, or `default-environment` at the top level",
                     known.join(" or environment=")
@@ -279,11 +211,7 @@ impl<'w> Walk<'w> {
 fn place(resolver: &Resolver<'_>, span: Span) -> Place {
     let sources = &resolver.files.sources;
     let (line, _) = sources.line_column(span.file, span.start);
-    Place {
-        file: sources.get(span.file).name.clone(),
-        line,
-        span,
-    }
+    Place { file: sources.get(span.file).name.clone(), line, span }
 }
 
 fn methods(resolver: &mut Resolver<'_>, settings: &EndpointSettings) -> Option<Vec<Arc<str>>> {
@@ -292,27 +220,15 @@ fn methods(resolver: &mut Resolver<'_>, settings: &EndpointSettings) -> Option<V
     }
     if settings.methods.is_empty() {
         let message = "this endpoint does not say which method it answers";
-        let help = format!(
-            "write a method before the path: endpoint GET \"{}\"",
-            settings.path.it
-        );
-        resolver.report(
-            Diagnostic::new(
-                &codes::ENDPOINT_METHOD,
-                message,
-                settings.path.span,
-                "only a path",
-            )
-            .help(help),
-        );
+        let help = format!("write a method before the path: endpoint GET \"{}\"", settings.path.it);
+        resolver
+            .report(Diagnostic::new(&codes::ENDPOINT_METHOD, message, settings.path.span, "only a path").help(help));
         return None;
     }
     let mut methods: Vec<Arc<str>> = Vec::new();
     let mut bad = false;
     for method in &settings.methods {
-        if METHODS.contains(&method.it.as_str())
-            && !methods.iter().any(|known| **known == *method.it)
-        {
+        if METHODS.contains(&method.it.as_str()) && !methods.iter().any(|known| **known == *method.it) {
             methods.push(method.it.as_str().into());
             continue;
         }
@@ -326,57 +242,34 @@ fn method_fault(method: &At<String>, settings: &EndpointSettings) -> Diagnostic 
     let upper = method.it.to_ascii_uppercase();
     if METHODS.contains(&method.it.as_str()) {
         let message = format!("`{}` is named twice", method.it);
-        return Diagnostic::new(&codes::ENDPOINT_METHOD, message, method.span, "again")
-            .help("remove one of them");
+        return Diagnostic::new(&codes::ENDPOINT_METHOD, message, method.span, "again").help("remove one of them");
     }
     let message = format!("there is no method `{}`", method.it);
-    let found = Diagnostic::new(
-        &codes::ENDPOINT_METHOD,
-        message,
-        method.span,
-        "not a method",
-    );
+    let found = Diagnostic::new(&codes::ENDPOINT_METHOD, message, method.span, "not a method");
     if METHODS.contains(&upper.as_str()) {
         let help = format!("methods are written in capitals: {upper}");
-        return found
-            .help(help)
-            .fix(format!("write {upper}"), method.span, upper);
+        return found.help(help).fix(format!("write {upper}"), method.span, upper);
     }
     if method.it.starts_with('/') {
-        return found.help(format!(
-            "an endpoint has one path, and it stands last; is `{}` another path?",
-            settings.path.it
-        ));
+        return found
+            .help(format!("an endpoint has one path, and it stands last; is `{}` another path?", settings.path.it));
     }
     match names::nearest(&upper, METHODS.iter().copied()) {
-        Some(near) => found.help(format!("did you mean {near}?")).fix(
-            format!("write {near}"),
-            method.span,
-            near,
-        ),
+        Some(near) => found.help(format!("did you mean {near}?")).fix(format!("write {near}"), method.span, near),
         None => found.help(format!("there are {}", METHODS.join(" "))),
     }
 }
 
 fn check_prefix(resolver: &mut Resolver<'_>, prefix: &At<String>) {
     if let Err(error) = Pattern::parse(&prefix.it) {
-        let found = Diagnostic::new(
-            &codes::ENDPOINT_ROUTE,
-            error.message,
-            prefix.span,
-            "this prefix",
-        );
+        let found = Diagnostic::new(&codes::ENDPOINT_ROUTE, error.message, prefix.span, "this prefix");
         resolver.report(found.help("a prefix looks like \"/api/v1\""));
     }
 }
 
 fn pattern(resolver: &mut Resolver<'_>, path: &At<String>, prefix: &str) -> Option<Pattern> {
     // A group's own path is written as "/" in it: the prefix alone.
-    let own = if path.it == "/" && !prefix.is_empty() {
-        ""
-    } else {
-        &path.it
-    };
+    let own = if path.it == "/" && !prefix.is_empty() { "" } else { &path.it };
     let parsed = if own.is_empty() && prefix.is_empty() || !path.it.starts_with('/') {
         Pattern::parse(&path.it)
     } else {
@@ -388,26 +281,14 @@ fn pattern(resolver: &mut Resolver<'_>, path: &At<String>, prefix: &str) -> Opti
         Err(_) if !prefix.is_empty() && Pattern::parse(prefix).is_err() => None,
         Err(error) => {
             let help = "a path looks like \"/users/{id}\" or \"/files/{*rest}\"";
-            resolver.report(
-                Diagnostic::new(
-                    &codes::ENDPOINT_ROUTE,
-                    error.message,
-                    path.span,
-                    "this path",
-                )
-                .help(help),
-            );
+            resolver.report(Diagnostic::new(&codes::ENDPOINT_ROUTE, error.message, path.span, "this path").help(help));
             None
         }
     }
 }
 
 /// Gives every parameter its source, and checks names against the path and each other.
-fn params(
-    resolver: &mut Resolver<'_>,
-    settings: &EndpointSettings,
-    pattern: &Pattern,
-) -> Vec<Param> {
+fn params(resolver: &mut Resolver<'_>, settings: &EndpointSettings, pattern: &Pattern) -> Vec<Param> {
     let in_path = |name: &str| {
         pattern.segments.iter().any(|segment| match segment {
             Segment::Param(own) | Segment::Tail(own) => **own == *name,
@@ -421,67 +302,38 @@ fn params(
         param.source = Some(source);
         if source == Source::Path && !in_path(&param.name) {
             let message = format!("the path has no parameter `{}`", param.name);
-            let found = Diagnostic::new(
-                &codes::ENDPOINT_PARAM_UNUSED,
-                message,
-                param.span,
-                "not in the path",
-            );
+            let found = Diagnostic::new(&codes::ENDPOINT_PARAM_UNUSED, message, param.span, "not in the path");
             resolver.report(
                 found
                     .also(settings.path.span, "this path")
                     .help("write in=query or in=header, or put {…} into the path"),
             );
         }
-        if let Some(first) = params
-            .iter()
-            .find(|known| known.name == param.name && known.source == param.source)
-        {
+        if let Some(first) = params.iter().find(|known| known.name == param.name && known.source == param.source) {
             let message = format!("there are two parameters named `{}`", param.name);
             let found = Diagnostic::new(&codes::NAME_DUPLICATE, message, param.span, "again");
-            resolver.report(
-                found
-                    .also(first.span, "declared here first")
-                    .help("remove one of them"),
-            );
+            resolver.report(found.also(first.span, "declared here first").help("remove one of them"));
         }
         params.push(param);
     }
     params
 }
 
-fn single_code<'s>(
-    resolver: &mut Resolver<'_>,
-    settings: &'s EndpointSettings,
-) -> Option<&'s Code> {
+fn single_code<'s>(resolver: &mut Resolver<'_>, settings: &'s EndpointSettings) -> Option<&'s Code> {
     match settings.code.as_slice() {
         [code] => Some(code),
         // A handler whose node was not understood is not a missing one.
         [] if !settings.complete => None,
         [] => {
             let message = "this endpoint has nothing to run";
-            let found = Diagnostic::new(
-                &codes::ENDPOINT_NO_CODE,
-                message,
-                settings.span,
-                "no handler",
-            );
+            let found = Diagnostic::new(&codes::ENDPOINT_NO_CODE, message, settings.span, "no handler");
             resolver.report(found.help("add lua, script, respond or redirect"));
             None
         }
         [first, second, ..] => {
             let message = "this endpoint has two handlers";
-            let found = Diagnostic::new(
-                &codes::ENDPOINT_TWO_CODES,
-                message,
-                second.span(),
-                "a second one",
-            );
-            resolver.report(
-                found
-                    .also(first.span(), "the first")
-                    .help("keep one of them"),
-            );
+            let found = Diagnostic::new(&codes::ENDPOINT_TWO_CODES, message, second.span(), "a second one");
+            resolver.report(found.also(first.span(), "the first").help("keep one of them"));
             None
         }
     }
@@ -489,24 +341,12 @@ fn single_code<'s>(
 
 /// Compiles inline Lua; its lines are those of the site file.
 fn inline_script(resolver: &mut Resolver<'_>, text: &Text) -> Option<Arc<Script>> {
-    let read = resolver
-        .files
-        .documents
-        .iter()
-        .find(|read| read.id == text.span.file);
-    let origin = read
-        .map(|read| resolver.files.inside(&read.path))
-        .unwrap_or_default();
-    match resolver.scripts.intern(
-        &origin,
-        text.value.as_str().into(),
-        LineMap(text.lines.clone()),
-    ) {
+    let read = resolver.files.documents.iter().find(|read| read.id == text.span.file);
+    let origin = read.map(|read| resolver.files.inside(&read.path)).unwrap_or_default();
+    match resolver.scripts.intern(&origin, text.value.as_str().into(), LineMap(text.lines.clone())) {
         Ok(script) => Some(script),
         Err(error) => {
-            resolver.report(syntax_diagnostic(&text.value, &error, |range| {
-                text.span_of(range)
-            }));
+            resolver.report(syntax_diagnostic(&text.value, &error, |range| text.span_of(range)));
             None
         }
     }
@@ -522,17 +362,14 @@ fn respond(
     let empty = matches!(code, 204 | 304);
     if let Some(at) = status.filter(|at| !(200..=599).contains(&at.it)) {
         let message = format!("{} is no status that an answer can have", at.it);
-        resolver.report(
-            Diagnostic::new(&codes::ENDPOINT_STATUS, message, at.span, "not sendable")
-                .help("use 200 to 599"),
-        );
+        resolver
+            .report(Diagnostic::new(&codes::ENDPOINT_STATUS, message, at.span, "not sendable").help("use 200 to 599"));
         return None;
     }
     if let (true, Some(body)) = (empty, body) {
         let message = format!("an answer of status {code} has no body");
         resolver.report(
-            Diagnostic::new(&codes::ENDPOINT_STATUS, message, body.span, "never sent")
-                .help("remove it, or use 200"),
+            Diagnostic::new(&codes::ENDPOINT_STATUS, message, body.span, "never sent").help("remove it, or use 200"),
         );
         return None;
     }
@@ -542,18 +379,10 @@ fn respond(
         (None, None) => None,
     };
     let body = body.map_or_else(Bytes::new, |at| Bytes::from(at.it.clone()));
-    Some(Action::Respond {
-        status: code,
-        content_type,
-        body,
-    })
+    Some(Action::Respond { status: code, content_type, body })
 }
 
-fn redirect(
-    resolver: &mut Resolver<'_>,
-    location: &At<String>,
-    status: Option<&At<u16>>,
-) -> Option<Action> {
+fn redirect(resolver: &mut Resolver<'_>, location: &At<String>, status: Option<&At<u16>>) -> Option<Action> {
     let code = status.map_or(302, |at| at.it);
     if let Some(at) = status.filter(|at| !matches!(at.it, 301 | 302 | 303 | 307 | 308)) {
         let message = format!("{} does not send a client elsewhere", at.it);
@@ -566,13 +395,9 @@ fn redirect(
     if location.it.is_empty() || location.it.chars().any(char::is_control) {
         let message = "this is no address to redirect to";
         resolver.report(
-            Diagnostic::new(&codes::ENDPOINT_STATUS, message, location.span, "here")
-                .help("write a path or a URL"),
+            Diagnostic::new(&codes::ENDPOINT_STATUS, message, location.span, "here").help("write a path or a URL"),
         );
         return None;
     }
-    Some(Action::Redirect {
-        location: location.it.clone(),
-        status: code,
-    })
+    Some(Action::Redirect { location: location.it.clone(), status: code })
 }

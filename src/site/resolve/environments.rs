@@ -40,11 +40,7 @@ pub(super) fn resolve(
     let mut resolved: Vec<ResolvedEnvironment> = Vec::new();
     for declaration in &config.environments {
         let name = &declaration.name;
-        match resolved
-            .iter()
-            .find(|earlier| *earlier.environment.name == *name.it)
-            .and_then(|earlier| earlier.span)
-        {
+        match resolved.iter().find(|earlier| *earlier.environment.name == *name.it).and_then(|earlier| earlier.span) {
             Some(first) => resolver.report(
                 Diagnostic::new(
                     &codes::NAME_DUPLICATE,
@@ -77,12 +73,7 @@ fn built_in(resolver: &Resolver<'_>, variables: &Variables) -> ResolvedEnvironme
         module_folders: vec![resolver.files.folder.clone()],
         startup: None,
     };
-    ResolvedEnvironment {
-        environment,
-        span: None,
-        timeout: None,
-        declared_modules: false,
-    }
+    ResolvedEnvironment { environment, span: None, timeout: None, declared_modules: false }
 }
 
 fn resolve_one(
@@ -93,25 +84,14 @@ fn resolve_one(
 ) -> ResolvedEnvironment {
     check_limits(resolver, declaration);
     let config = resolver.config;
-    let declared: Vec<&str> = config
-        .variables
-        .iter()
-        .map(|(name, _)| name.it.as_str())
-        .collect();
+    let declared: Vec<&str> = config.variables.iter().map(|(name, _)| name.it.as_str()).collect();
     let seen = match &declaration.variables {
         Some(wanted) => names::choose(resolver, "variable", wanted, variables, &declared),
         None => variables.clone(),
     };
-    let declared: Vec<&str> = config
-        .secrets
-        .iter()
-        .map(|(name, _)| name.it.as_str())
-        .collect();
+    let declared: Vec<&str> = config.secrets.iter().map(|(name, _)| name.it.as_str()).collect();
     let secrets = names::choose(resolver, "secret", &declaration.secrets, secrets, &declared);
-    let startup = declaration
-        .startup
-        .as_ref()
-        .and_then(|path| resolver.script_file(path.span, &path.it));
+    let startup = declaration.startup.as_ref().and_then(|path| resolver.script_file(path.span, &path.it));
     let environment = Environment {
         name: declaration.name.it.as_str().into(),
         settings: declaration.settings.clone(),
@@ -130,32 +110,21 @@ fn resolve_one(
 }
 
 fn check_limits(resolver: &mut Resolver<'_>, declaration: &EnvironmentDeclaration) {
-    let (Some(min), max) = (
-        &declaration.min_runspaces,
-        declaration.settings.max_runspaces,
-    ) else {
+    let (Some(min), max) = (&declaration.min_runspaces, declaration.settings.max_runspaces) else {
         return;
     };
     if min.it <= max || !declaration.complete {
         return;
     }
     let message = format!("`min-runspaces` is {}, but at most {max} may exist", min.it);
-    let mut found = Diagnostic::new(
-        &codes::ENVIRONMENT_RANGE,
-        message,
-        min.span,
-        "more than the maximum",
-    );
+    let mut found = Diagnostic::new(&codes::ENVIRONMENT_RANGE, message, min.span, "more than the maximum");
     if let Some(max) = &declaration.max_runspaces {
         found = found.also(max.span, "the maximum");
     }
     resolver.report(found.help("lower it, or raise `max-runspaces`"));
 }
 
-fn module_folders(
-    resolver: &mut Resolver<'_>,
-    declaration: &EnvironmentDeclaration,
-) -> Vec<PathBuf> {
+fn module_folders(resolver: &mut Resolver<'_>, declaration: &EnvironmentDeclaration) -> Vec<PathBuf> {
     if declaration.modules.is_empty() {
         return vec![resolver.files.folder.clone()];
     }
@@ -164,12 +133,7 @@ fn module_folders(
         let path = resolver.files.beside(folder.span.file, &folder.it);
         if !path.is_dir() {
             let message = format!("there is no folder `{}`", folder.it);
-            let found = Diagnostic::new(
-                &codes::ENVIRONMENT_MODULES,
-                message,
-                folder.span,
-                "named here",
-            );
+            let found = Diagnostic::new(&codes::ENVIRONMENT_MODULES, message, folder.span, "named here");
             resolver.report(found.help(format!("looked for {}", path.display())));
         }
         resolver.files.watch.insert(path.clone());
@@ -187,18 +151,13 @@ pub(super) fn unused(
     if resolver.config.incomplete || resolver.sink.has_errors() {
         return;
     }
-    let used: BTreeSet<&str> = endpoints
-        .iter()
-        .filter_map(ResolvedEndpoint::environment)
-        .collect();
+    let used: BTreeSet<&str> = endpoints.iter().filter_map(ResolvedEndpoint::environment).collect();
     for environment in environments {
         let name = &*environment.environment.name;
         if let (Some(span), false) = (environment.span, used.contains(name)) {
             let message = format!("nothing uses the environment `{name}`");
             let found = Diagnostic::new(&codes::ENVIRONMENT_UNUSED, message, span, "declared here");
-            resolver.report(
-                found.help("name it on an endpoint or a group (environment=…), or remove it"),
-            );
+            resolver.report(found.help("name it on an endpoint or a group (environment=…), or remove it"));
         }
     }
 }
@@ -212,19 +171,10 @@ pub(super) fn finish(
     let mut finished = Vec::new();
     for mut resolved in environments {
         let name = resolved.environment.name.clone();
-        let handlers = endpoints
-            .iter()
-            .filter(|endpoint| endpoint.environment() == Some(&*name));
-        let mut roots: Vec<(Arc<Script>, Option<Span>)> = handlers
-            .filter_map(|endpoint| Some((endpoint.script()?.clone(), endpoint.code_span)))
-            .collect();
-        roots.extend(
-            resolved
-                .environment
-                .startup
-                .clone()
-                .map(|startup| (startup, resolved.span)),
-        );
+        let handlers = endpoints.iter().filter(|endpoint| endpoint.environment() == Some(&*name));
+        let mut roots: Vec<(Arc<Script>, Option<Span>)> =
+            handlers.filter_map(|endpoint| Some((endpoint.script()?.clone(), endpoint.code_span))).collect();
+        roots.extend(resolved.environment.startup.clone().map(|startup| (startup, resolved.span)));
         resolved.environment.modules = modules(resolver, &resolved, roots);
         finished.push(Arc::new(resolved.environment));
     }
@@ -244,20 +194,11 @@ fn modules(
     let mut all_added = !resolved.declared_modules;
     while let Some((script, span)) = queue.pop() {
         let requires = requires::scan(&script.text);
-        let mut wanted: Vec<(String, bool)> = requires
-            .names
-            .into_iter()
-            .map(|(name, _)| (name, true))
-            .collect();
+        let mut wanted: Vec<(String, bool)> = requires.names.into_iter().map(|(name, _)| (name, true)).collect();
         wanted.extend(requires.optional.into_iter().map(|name| (name, false)));
         if requires.computed && !all_added {
             all_added = true;
-            wanted.extend(
-                folders
-                    .iter()
-                    .flat_map(|folder| module_names(folder))
-                    .map(|name| (name, false)),
-            );
+            wanted.extend(folders.iter().flat_map(|folder| module_names(folder)).map(|name| (name, false)));
         }
         for (name, told) in wanted {
             if modules.contains_key(&name) || missing.contains(&name) {
@@ -282,31 +223,15 @@ fn modules(
 }
 
 fn unknown_module(folders: &[PathBuf], script: &Script, name: &str, span: Span) -> Diagnostic {
-    let tried: Vec<String> = folders
-        .iter()
-        .map(|folder| folder.display().to_string())
-        .collect();
-    let known: Vec<String> = folders
-        .iter()
-        .flat_map(|folder| module_names(folder))
-        .collect();
+    let tried: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    let known: Vec<String> = folders.iter().flat_map(|folder| module_names(folder)).collect();
     let near = names::nearest(name, known.iter().map(String::as_str));
     let help = match near {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!(
-            "looked for {}.lua in {}",
-            name.replace('.', "/"),
-            tried.join(", ")
-        ),
+        None => format!("looked for {}.lua in {}", name.replace('.', "/"), tried.join(", ")),
     };
     let message = format!("`require \"{name}\"` in {} finds nothing", script.origin);
-    Diagnostic::new(
-        &codes::SCRIPT_UNKNOWN_MODULE,
-        message,
-        span,
-        "this script needs it",
-    )
-    .help(help)
+    Diagnostic::new(&codes::SCRIPT_UNKNOWN_MODULE, message, span, "this script needs it").help(help)
 }
 
 enum Found {
@@ -364,10 +289,7 @@ fn module_names(folder: &Path) -> Vec<String> {
             let kind = entry.file_type();
             if kind.as_ref().is_ok_and(std::fs::FileType::is_dir) && depth < MAX_DEPTH {
                 queue.push((entry.path(), format!("{prefix}{name}."), depth + 1));
-            } else if let Some(stem) = name
-                .strip_suffix(".lua")
-                .or_else(|| name.strip_suffix(".luau"))
-            {
+            } else if let Some(stem) = name.strip_suffix(".lua").or_else(|| name.strip_suffix(".luau")) {
                 names.push(format!("{prefix}{stem}"));
             }
         }

@@ -46,9 +46,7 @@ pub(super) fn resolve(mut resolver: Resolver<'_>) -> Site {
     let mut server = config.server.clone();
     for bind in &mut server.binds {
         if let Bind::Unix(path) = &mut bind.it {
-            *path = resolver
-                .files
-                .beside(bind.span.file, &path.display().to_string());
+            *path = resolver.files.beside(bind.span.file, &path.display().to_string());
         }
     }
     Site {
@@ -57,14 +55,8 @@ pub(super) fn resolve(mut resolver: Resolver<'_>) -> Site {
         folder: resolver.files.folder.clone(),
         server,
         environments,
-        endpoints: endpoints
-            .into_iter()
-            .map(|resolved| resolved.endpoint)
-            .collect(),
-        statics: statics
-            .into_iter()
-            .map(|resolved| Arc::new(resolved.folder))
-            .collect(),
+        endpoints: endpoints.into_iter().map(|resolved| resolved.endpoint).collect(),
+        statics: statics.into_iter().map(|resolved| Arc::new(resolved.folder)).collect(),
         logging: config.logging.clone(),
         secret_values: secrets.into_values().collect(),
     }
@@ -78,10 +70,7 @@ impl Resolver<'_> {
 
     /// Whether a node of this kind with this name stands in a block that could not be read.
     pub(super) fn is_broken(&self, node: &str, name: &str) -> bool {
-        self.config
-            .broken
-            .get(node)
-            .is_some_and(|names| names.iter().any(|broken| broken == name))
+        self.config.broken.get(node).is_some_and(|names| names.iter().any(|broken| broken == name))
     }
 
     /// The compiled script of a file that the site names at `span`.
@@ -98,12 +87,7 @@ impl Resolver<'_> {
                 return None;
             }
             FileText::Unreadable(why) => {
-                let found = Diagnostic::new(
-                    &codes::SCRIPT_UNREADABLE,
-                    "this script cannot be read",
-                    span,
-                    why,
-                );
+                let found = Diagnostic::new(&codes::SCRIPT_UNREADABLE, "this script cannot be read", span, why);
                 self.report(found.help(format!("it is {}", path.display())));
                 None
             }
@@ -113,16 +97,9 @@ impl Resolver<'_> {
     }
 
     /// Compiles the text of a script file; a syntax error is told at its line there.
-    pub(super) fn compile_file(
-        &mut self,
-        path: &std::path::Path,
-        text: Arc<str>,
-    ) -> Option<Arc<Script>> {
+    pub(super) fn compile_file(&mut self, path: &std::path::Path, text: Arc<str>) -> Option<Arc<Script>> {
         let origin = self.files.inside(path);
-        match self
-            .scripts
-            .intern(&origin, text.clone(), LineMap::default())
-        {
+        match self.scripts.intern(&origin, text.clone(), LineMap::default()) {
             Ok(script) => Some(script),
             Err(error) => {
                 let file = self.files.sources.add(self.files.shown(path), text.clone());
@@ -136,14 +113,8 @@ impl Resolver<'_> {
 
 /// A script that is not there, with the nearest name of its folder.
 fn missing_script(path: &std::path::Path, span: Span, relative: &str) -> Diagnostic {
-    let wanted = path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    let entries = path
-        .parent()
-        .and_then(|folder| std::fs::read_dir(folder).ok());
+    let wanted = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let entries = path.parent().and_then(|folder| std::fs::read_dir(folder).ok());
     let names: Vec<String> = entries
         .into_iter()
         .flatten()
@@ -153,20 +124,10 @@ fn missing_script(path: &std::path::Path, span: Span, relative: &str) -> Diagnos
         .collect();
     let near = names::nearest(&wanted, names.iter().map(String::as_str));
     let help = match near {
-        Some(near) => format!(
-            "did you mean `{}`? (looked for {})",
-            relative.replace(&wanted, near),
-            path.display()
-        ),
+        Some(near) => format!("did you mean `{}`? (looked for {})", relative.replace(&wanted, near), path.display()),
         None => format!("looked for {}", path.display()),
     };
-    Diagnostic::new(
-        &codes::SCRIPT_MISSING,
-        format!("there is no file `{relative}`"),
-        span,
-        "named here",
-    )
-    .help(help)
+    Diagnostic::new(&codes::SCRIPT_MISSING, format!("there is no file `{relative}`"), span, "named here").help(help)
 }
 
 /// Two listeners cannot share an address.
@@ -177,21 +138,11 @@ fn binds(resolver: &mut Resolver<'_>) {
         .iter()
         .enumerate()
         .filter(|(_, at)| !system_chooses(&at.it))
-        .filter_map(|(index, at)| {
-            binds[..index]
-                .iter()
-                .find(|earlier| earlier.it == at.it)
-                .map(|first| (at, first))
-        })
+        .filter_map(|(index, at)| binds[..index].iter().find(|earlier| earlier.it == at.it).map(|first| (at, first)))
         .map(|(at, first)| {
-            Diagnostic::new(
-                &codes::SERVER_BIND_TWICE,
-                "one address is listened on twice",
-                at.span,
-                "again here",
-            )
-            .also(first.span, "given here first")
-            .help("remove one of them")
+            Diagnostic::new(&codes::SERVER_BIND_TWICE, "one address is listened on twice", at.span, "again here")
+                .also(first.span, "given here first")
+                .help("remove one of them")
         })
         .collect();
     resolver.sink.extend(twice);
@@ -199,9 +150,8 @@ fn binds(resolver: &mut Resolver<'_>) {
 
 /// A site that answers nothing is surely not meant.
 fn something(resolver: &mut Resolver<'_>) {
-    let nothing = |group: &crate::endpoint::settings::GroupSettings| {
-        group.endpoints.is_empty() && group.groups.is_empty()
-    };
+    let nothing =
+        |group: &crate::endpoint::settings::GroupSettings| group.endpoints.is_empty() && group.groups.is_empty();
     let config = resolver.config;
     let unread = config.incomplete || config.answers_unread;
     if unread || !nothing(&config.root) || !config.statics.is_empty() {
@@ -209,19 +159,10 @@ fn something(resolver: &mut Resolver<'_>) {
     }
     let file = resolver.files.documents[0].id;
     let help = "add an endpoint:  endpoint GET \"/hello\" { lua \"return 'hello'\"; }";
-    let span = Span {
-        file,
-        start: 0,
-        end: 0,
-    };
+    let span = Span { file, start: 0, end: 0 };
     resolver.report(
-        Diagnostic::new(
-            &codes::SITE_EMPTY,
-            "this site answers nothing",
-            span,
-            "no endpoint, no static folder",
-        )
-        .help(help),
+        Diagnostic::new(&codes::SITE_EMPTY, "this site answers nothing", span, "no endpoint, no static folder")
+            .help(help),
     );
 }
 

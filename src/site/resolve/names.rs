@@ -31,39 +31,19 @@ pub(super) fn lua_name(name: &str) -> String {
 /// All variables by their Lua name.
 pub(super) fn variables(resolver: &mut Resolver<'_>) -> Variables {
     let config = resolver.config;
-    distinct(
-        resolver,
-        "variable",
-        config.variables.iter().map(|(name, _)| name),
-    );
-    config
-        .variables
-        .iter()
-        .filter_map(|(name, value)| Some((lua_name(&name.it), value.clone()?)))
-        .collect()
+    distinct(resolver, "variable", config.variables.iter().map(|(name, _)| name));
+    config.variables.iter().filter_map(|(name, value)| Some((lua_name(&name.it), value.clone()?))).collect()
 }
 
 /// All secrets by their Lua name; absent optional ones are left out.
 pub(super) fn secrets(resolver: &mut Resolver<'_>) -> Secrets {
     let config = resolver.config;
-    distinct(
-        resolver,
-        "secret",
-        config.secrets.iter().map(|(name, _)| name),
-    );
-    config
-        .secrets
-        .iter()
-        .filter_map(|(name, value)| Some((lua_name(&name.it), value.clone()?)))
-        .collect()
+    distinct(resolver, "secret", config.secrets.iter().map(|(name, _)| name));
+    config.secrets.iter().filter_map(|(name, value)| Some((lua_name(&name.it), value.clone()?))).collect()
 }
 
 /// Reports names that stand twice, or that are one name in Lua.
-fn distinct<'n>(
-    resolver: &mut Resolver<'_>,
-    kind: &str,
-    names: impl Iterator<Item = &'n At<String>>,
-) {
+fn distinct<'n>(resolver: &mut Resolver<'_>, kind: &str, names: impl Iterator<Item = &'n At<String>>) {
     let mut seen: BTreeMap<String, (&str, Span)> = BTreeMap::new();
     for name in names {
         let lua = lua_name(&name.it);
@@ -80,18 +60,9 @@ fn distinct<'n>(
             )
         } else {
             let message = format!("`{earlier}` and `{}` are both `{lua}` in Lua", name.it);
-            Diagnostic::new(
-                &codes::NAME_COLLISION,
-                message,
-                name.span,
-                "the same name in Lua",
-            )
+            Diagnostic::new(&codes::NAME_COLLISION, message, name.span, "the same name in Lua")
         };
-        resolver.report(
-            found
-                .also(span, "declared here first")
-                .help("give one of them another name"),
-        );
+        resolver.report(found.also(span, "declared here first").help("give one of them another name"));
     }
 }
 
@@ -108,18 +79,8 @@ pub(super) fn choose<V: Clone>(
         let pattern = lua_name(&want.it);
         let glob = pattern.contains(['*', '?']);
         let matcher = glob::Pattern::new(&pattern).ok();
-        let hit = |name: &str| {
-            name == pattern
-                || glob
-                    && matcher
-                        .as_ref()
-                        .is_some_and(|matcher| matcher.matches(name))
-        };
-        chosen.extend(
-            all.iter()
-                .filter(|(name, _)| hit(name))
-                .map(|(name, value)| (name.clone(), value.clone())),
-        );
+        let hit = |name: &str| name == pattern || glob && matcher.as_ref().is_some_and(|matcher| matcher.matches(name));
+        chosen.extend(all.iter().filter(|(name, _)| hit(name)).map(|(name, value)| (name.clone(), value.clone())));
         let known = declared.iter().any(|name| lua_name(name) == pattern);
         if !glob && !known && !resolver.config.incomplete {
             let message = format!("there is no {kind} named `{}`", want.it);

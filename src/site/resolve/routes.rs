@@ -10,11 +10,7 @@ use super::endpoints::ResolvedEndpoint;
 use super::statics::ResolvedStatic;
 
 /// Reports endpoints that answer the same, and files that an endpoint answers for.
-pub(super) fn conflicts(
-    resolver: &mut Resolver<'_>,
-    endpoints: &[ResolvedEndpoint],
-    statics: &[ResolvedStatic],
-) {
+pub(super) fn conflicts(resolver: &mut Resolver<'_>, endpoints: &[ResolvedEndpoint], statics: &[ResolvedStatic]) {
     let mut first: HashMap<(&str, String), &ResolvedEndpoint> = HashMap::new();
     for resolved in endpoints {
         let shape = resolved.endpoint.pattern.shape();
@@ -36,22 +32,12 @@ fn twice(method: &str, second: &ResolvedEndpoint, first: &ResolvedEndpoint) -> D
     let (here, there) = (&second.endpoint.pattern.text, &first.endpoint.pattern.text);
     let found = if here == there {
         let message = format!("`{method} {here}` is answered twice");
-        Diagnostic::new(
-            &codes::ENDPOINT_DUPLICATE_ROUTE,
-            message,
-            second.path_span,
-            "never reached",
-        )
-        .help("remove one, or give them different methods")
+        Diagnostic::new(&codes::ENDPOINT_DUPLICATE_ROUTE, message, second.path_span, "never reached")
+            .help("remove one, or give them different methods")
     } else {
         let message = format!("`{here}` and `{there}` are the same route for {method}");
-        Diagnostic::new(
-            &codes::ENDPOINT_DUPLICATE_ROUTE,
-            message,
-            second.path_span,
-            "never reached",
-        )
-        .help("names of parameters do not tell routes apart: remove one, or change a literal part")
+        Diagnostic::new(&codes::ENDPOINT_DUPLICATE_ROUTE, message, second.path_span, "never reached")
+            .help("names of parameters do not tell routes apart: remove one, or change a literal part")
     };
     found.also(first.path_span, "answered here first")
 }
@@ -62,20 +48,13 @@ fn shadowed(resolver: &mut Resolver<'_>, resolved: &ResolvedEndpoint, statics: &
         return;
     };
     for folder in statics {
-        let rest = path
-            .strip_prefix(folder.folder.prefix.as_str())
-            .and_then(|rest| rest.strip_prefix('/'));
+        let rest = path.strip_prefix(folder.folder.prefix.as_str()).and_then(|rest| rest.strip_prefix('/'));
         if rest.is_some_and(|rest| !rest.is_empty() && folder.folder.folder.join(rest).is_file()) {
             let message = format!("the file behind `{path}` is never served");
             resolver.report(
-                Diagnostic::new(
-                    &codes::STATIC_SHADOWED,
-                    message,
-                    folder.span,
-                    "it lies in this folder",
-                )
-                .also(resolved.path_span, "this endpoint answers instead")
-                .help("endpoints win over static folders: rename one of them"),
+                Diagnostic::new(&codes::STATIC_SHADOWED, message, folder.span, "it lies in this folder")
+                    .also(resolved.path_span, "this endpoint answers instead")
+                    .help("endpoints win over static folders: rename one of them"),
             );
         }
     }

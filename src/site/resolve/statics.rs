@@ -21,17 +21,10 @@ pub(super) fn resolve(resolver: &mut Resolver<'_>) -> Vec<ResolvedStatic> {
         let Some(one) = resolve_one(resolver, settings) else {
             continue;
         };
-        if let Some(first) = resolved
-            .iter()
-            .find(|earlier| earlier.folder.prefix == one.folder.prefix)
-        {
+        if let Some(first) = resolved.iter().find(|earlier| earlier.folder.prefix == one.folder.prefix) {
             let message = format!("`{}` is served from two folders", settings.prefix.it);
             let found = Diagnostic::new(&codes::NAME_DUPLICATE, message, one.span, "again");
-            resolver.report(
-                found
-                    .also(first.span, "served here first")
-                    .help("remove one, or change its path"),
-            );
+            resolver.report(found.also(first.span, "served here first").help("remove one, or change its path"));
             continue;
         }
         resolved.push(one);
@@ -41,35 +34,20 @@ pub(super) fn resolve(resolver: &mut Resolver<'_>) -> Vec<ResolvedStatic> {
 
 fn resolve_one(resolver: &mut Resolver<'_>, settings: &StaticSettings) -> Option<ResolvedStatic> {
     let prefix = prefix(resolver, &settings.prefix);
-    let path = resolver
-        .files
-        .beside(settings.dir.span.file, &settings.dir.it);
+    let path = resolver.files.beside(settings.dir.span.file, &settings.dir.it);
     let folder = match path.canonicalize() {
         Ok(folder) if folder.is_dir() => folder,
         _ => {
             let message = format!("there is no folder `{}`", settings.dir.it);
-            let found = Diagnostic::new(
-                &codes::STATIC_FOLDER,
-                message,
-                settings.dir.span,
-                "named here",
-            );
+            let found = Diagnostic::new(&codes::STATIC_FOLDER, message, settings.dir.span, "named here");
             resolver.report(found.help(format!("looked for {}", path.display())));
             resolver.files.watch.insert(path);
             return None;
         }
     };
     let headers = settings.headers.clone();
-    let folder = StaticFolder {
-        prefix: prefix?,
-        folder,
-        index: settings.index.clone(),
-        headers,
-    };
-    Some(ResolvedStatic {
-        folder,
-        span: settings.span,
-    })
+    let folder = StaticFolder { prefix: prefix?, folder, index: settings.index.clone(), headers };
+    Some(ResolvedStatic { folder, span: settings.span })
 }
 
 /// The prefix without its trailing slash; it must be a path without parameters.
@@ -79,12 +57,7 @@ fn prefix(resolver: &mut Resolver<'_>, prefix: &At<String>) -> Option<String> {
     }
     let trimmed = prefix.it.strip_suffix('/').unwrap_or(&prefix.it);
     let fault = match Pattern::parse(trimmed) {
-        Ok(pattern)
-            if pattern
-                .segments
-                .iter()
-                .all(|segment| matches!(segment, Segment::Literal(_))) =>
-        {
+        Ok(pattern) if pattern.segments.iter().all(|segment| matches!(segment, Segment::Literal(_))) => {
             return Some(trimmed.to_owned());
         }
         Ok(_) => "a static path has no parameters".to_owned(),

@@ -85,16 +85,11 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, String> {
     let mut cases: Vec<Case> = Vec::new();
     for piece in markdown::pieces(text) {
         if let Kind::Heading { level: 1, text } = &piece.kind {
-            cases.push(Case {
-                title: text.clone(),
-                steps: Vec::new(),
-            });
+            cases.push(Case { title: text.clone(), steps: Vec::new() });
             continue;
         }
         let line = piece.line;
-        let case = cases
-            .last_mut()
-            .ok_or_else(|| format!("line {line}: a case begins with a heading"))?;
+        let case = cases.last_mut().ok_or_else(|| format!("line {line}: a case begins with a heading"))?;
         read_piece(piece, &mut case.steps).map_err(|what| format!("line {line}: {what}"))?;
     }
     Ok(cases)
@@ -103,10 +98,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, String> {
 fn read_piece(piece: Piece, steps: &mut Vec<Step>) -> Result<(), String> {
     let line = piece.line;
     match piece.kind {
-        Kind::Heading { .. } => steps.push(Step {
-            line,
-            what: What::Section,
-        }),
+        Kind::Heading { .. } => steps.push(Step { line, what: What::Section }),
         Kind::Block { info, text } => {
             let info: Vec<&str> = info.iter().map(String::as_str).collect();
             read_block(line, &info, &text, steps)?;
@@ -121,30 +113,20 @@ fn read_block(line: usize, info: &[&str], text: &str, steps: &mut Vec<Step>) -> 
     let what = match *kind {
         "answer" => return attach_answer(text, marks, steps),
         "console" => {
-            steps.extend(console::lines(text)?.into_iter().map(|command| Step {
-                line,
-                what: What::Console(command),
-            }));
+            steps.extend(console::lines(text)?.into_iter().map(|command| Step { line, what: What::Console(command) }));
             return Ok(());
         }
         "http" => exchange(text, marks)?,
-        "raw" => What::Raw {
-            bytes: unescape(&text.replace('\n', "\r\n"))?,
-            expected: Vec::new(),
-        },
+        "raw" => What::Raw { bytes: unescape(&text.replace('\n', "\r\n"))?, expected: Vec::new() },
         "env" => What::Environment(text.lines().map(setting).collect::<Result<_, _>>()?),
-        "refused" => What::Refused {
-            code: number(marks)?,
-            lines: own_lines(text),
-        },
+        "refused" => What::Refused { code: number(marks)?, lines: own_lines(text) },
         "log" if marks.contains(&"absent") => What::LogAbsent(own_lines(text)),
         "log" => What::Log(own_lines(text)),
         "signal" => What::Signal(marks.first().ok_or("which signal?")?.to_string()),
         "delete" => What::Delete(marks.first().ok_or("which file?")?.to_string()),
-        "link" => What::Link(
-            marks.first().ok_or("which name?")?.to_string(),
-            marks.get(1).ok_or("to where?")?.to_string(),
-        ),
+        "link" => {
+            What::Link(marks.first().ok_or("which name?")?.to_string(), marks.get(1).ok_or("to where?")?.to_string())
+        }
         _ => match write(text, marks)? {
             Some(write) => write,
             None => return Ok(()),
@@ -156,23 +138,15 @@ fn read_block(line: usize, info: &[&str], text: &str, steps: &mut Vec<Step>) -> 
 
 /// A block with a file name is a file of the site; one without is only shown.
 fn write(text: &str, marks: &[&str]) -> Result<Option<What>, String> {
-    let Some((name, marks)) = marks
-        .split_first()
-        .filter(|(name, _)| name.contains('.') && !name.contains('='))
-    else {
+    let Some((name, marks)) = marks.split_first().filter(|(name, _)| name.contains('.') && !name.contains('=')) else {
         return Ok(None);
     };
     let style = match marks.iter().find(|mark| !mark.starts_with("fails=")) {
-        Some(mark) => SaveStyle::named(mark).ok_or_else(|| {
-            format!("a file is saved in-place, by rename or by backup, not by {mark}")
-        })?,
+        Some(mark) => SaveStyle::named(mark)
+            .ok_or_else(|| format!("a file is saved in-place, by rename or by backup, not by {mark}"))?,
         None => SaveStyle::Rename,
     };
-    Ok(Some(What::Write {
-        name: name.to_string(),
-        text: format!("{text}\n"),
-        style,
-    }))
+    Ok(Some(What::Write { name: name.to_string(), text: format!("{text}\n"), style }))
 }
 
 fn exchange(text: &str, marks: &[&str]) -> Result<What, String> {
@@ -183,11 +157,7 @@ fn exchange(text: &str, marks: &[&str]) -> Result<What, String> {
     if marks.contains(&"gzip") {
         request.gzip();
     }
-    Ok(What::Exchange {
-        request,
-        expected: Expected::default(),
-        same_connection: marks.contains(&"same"),
-    })
+    Ok(What::Exchange { request, expected: Expected::default(), same_connection: marks.contains(&"same") })
 }
 
 fn attach_answer(text: &str, marks: &[&str], steps: &mut [Step]) -> Result<(), String> {
@@ -201,38 +171,25 @@ fn attach_answer(text: &str, marks: &[&str], steps: &mut [Step]) -> Result<(), S
 }
 
 fn setting(line: &str) -> Result<(String, String), String> {
-    let (name, value) = line
-        .split_once('=')
-        .ok_or_else(|| format!("{line:?} is no NAME=value"))?;
+    let (name, value) = line.split_once('=').ok_or_else(|| format!("{line:?} is no NAME=value"))?;
     Ok((name.to_string(), value.to_string()))
 }
 
 fn number(marks: &[&str]) -> Result<i32, String> {
-    marks
-        .first()
-        .and_then(|mark| mark.parse().ok())
-        .ok_or_else(|| "with which exit status?".to_string())
+    marks.first().and_then(|mark| mark.parse().ok()).ok_or_else(|| "with which exit status?".to_string())
 }
 
 fn own_lines(text: &str) -> Vec<String> {
-    text.lines()
-        .filter(|line| !line.is_empty())
-        .map(str::to_string)
-        .collect()
+    text.lines().filter(|line| !line.is_empty()).map(str::to_string).collect()
 }
 
 /// A table whose first column is `request` is one exchange for each row; any other is only shown.
-fn read_table(
-    columns: &[String],
-    rows: Vec<(usize, Vec<String>)>,
-    steps: &mut Vec<Step>,
-) -> Result<(), String> {
+fn read_table(columns: &[String], rows: Vec<(usize, Vec<String>)>, steps: &mut Vec<Step>) -> Result<(), String> {
     if columns.first().is_none_or(|first| first != "request") {
         return Ok(());
     }
     for (line, cells) in rows {
-        let what =
-            read_row(columns, &cells).map_err(|what| format!("row at line {line}: {what}"))?;
+        let what = read_row(columns, &cells).map_err(|what| format!("row at line {line}: {what}"))?;
         steps.push(Step { line, what });
     }
     Ok(())
@@ -240,11 +197,7 @@ fn read_table(
 
 fn read_row(columns: &[String], cells: &[String]) -> Result<What, String> {
     if cells.len() != columns.len() {
-        return Err(format!(
-            "{} cells for {} columns",
-            cells.len(),
-            columns.len()
-        ));
+        return Err(format!("{} cells for {} columns", cells.len(), columns.len()));
     }
     let mut request = Request::default();
     let mut expected = Expected::default();
@@ -252,52 +205,31 @@ fn read_row(columns: &[String], cells: &[String]) -> Result<What, String> {
         read_cell(column, cell, &mut request, &mut expected)?;
     }
     expected.to_head = request.method == "HEAD";
-    Ok(What::Exchange {
-        request,
-        expected,
-        same_connection: false,
-    })
+    Ok(What::Exchange { request, expected, same_connection: false })
 }
 
 /// One cell. What stands in backticks is taken with escapes; an empty cell says nothing.
-fn read_cell(
-    column: &str,
-    cell: &str,
-    request: &mut Request,
-    expected: &mut Expected,
-) -> Result<(), String> {
-    let quoted = cell
-        .strip_prefix('`')
-        .and_then(|rest| rest.strip_suffix('`'));
+fn read_cell(column: &str, cell: &str, request: &mut Request, expected: &mut Expected) -> Result<(), String> {
+    let quoted = cell.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
     if cell.is_empty() {
         return Ok(());
     }
     let text = quoted.unwrap_or(cell);
     match column {
         "request" => (request.method, request.target) = request_line(text)?,
-        "with" => request.headers.extend(
-            text.split(" ; ")
-                .map(parse_header)
-                .collect::<Result<Vec<_>, _>>()?,
-        ),
+        "with" => request.headers.extend(text.split(" ; ").map(parse_header).collect::<Result<Vec<_>, _>>()?),
         "send" => request.body = unescape(text)?,
-        "status" => {
-            expected.status = Some(text.parse().map_err(|_| format!("{text:?} is no status"))?)
-        }
+        "status" => expected.status = Some(text.parse().map_err(|_| format!("{text:?} is no status"))?),
         "body" if quoted.is_some() => expected.body = Some(Want::Exact(unescape(text)?)),
         "body" => expected.body = Some(Want::parse(text)?),
         "json" => expected.body = Some(Want::json(text)?),
         "contains" => expected.body = Some(Want::Contains(text.to_string())),
-        name => expected
-            .headers
-            .push((name.to_string(), Want::parse(text)?)),
+        name => expected.headers.push((name.to_string(), Want::parse(text)?)),
     }
     Ok(())
 }
 
 fn request_line(text: &str) -> Result<(String, String), String> {
-    let (method, target) = text
-        .split_once(' ')
-        .ok_or_else(|| format!("{text:?} is no `METHOD target`"))?;
+    let (method, target) = text.split_once(' ').ok_or_else(|| format!("{text:?} is no `METHOD target`"))?;
     Ok((method.to_string(), target.to_string()))
 }

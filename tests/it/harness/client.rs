@@ -29,10 +29,7 @@ pub(crate) struct Answer {
 impl Answer {
     /// The first value of a header.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(have, _)| have == name)
-            .map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(have, _)| have == name).map(|(_, value)| value.as_str())
     }
 
     /// The body as text for people.
@@ -48,23 +45,13 @@ impl Connection {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         stream.set_nodelay(true)?;
-        Ok(Self {
-            stream,
-            unread: Vec::new(),
-        })
+        Ok(Self { stream, unread: Vec::new() })
     }
 
     /// Sends bytes. A server that answers early may have stopped reading: the answer tells, so that is no failure here.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self.stream.write_all(bytes) {
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::BrokenPipe | ErrorKind::ConnectionReset
-                ) =>
-            {
-                Ok(())
-            }
+            Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => Ok(()),
             other => other,
         }
     }
@@ -96,18 +83,11 @@ impl Connection {
         if to_head || answer.status < 200 || matches!(answer.status, 204 | 304) {
             return Ok(Vec::new());
         }
-        if answer
-            .header("transfer-encoding")
-            .is_some_and(|coding| coding.eq_ignore_ascii_case("chunked"))
-        {
+        if answer.header("transfer-encoding").is_some_and(|coding| coding.eq_ignore_ascii_case("chunked")) {
             return self.take_chunks();
         }
         match answer.header("content-length") {
-            Some(length) => self.take(
-                length
-                    .parse()
-                    .map_err(|_| bad(format!("content-length {length:?}")))?,
-            ),
+            Some(length) => self.take(length.parse().map_err(|_| bad(format!("content-length {length:?}")))?),
             None => self.take_rest(),
         }
     }
@@ -121,11 +101,7 @@ impl Connection {
             body.extend(self.take(size)?);
             let end = self.take_line()?;
             if size == 0 {
-                return if end.is_empty() {
-                    Ok(body)
-                } else {
-                    Err(bad(format!("trailer {end:?}")))
-                };
+                return if end.is_empty() { Ok(body) } else { Err(bad(format!("trailer {end:?}"))) };
             }
         }
     }
@@ -180,18 +156,11 @@ fn parse_head(head: &str) -> io::Result<Answer> {
         .and_then(|code| code.parse().ok());
     let status = status.ok_or_else(|| bad(format!("status line {line:?}")))?;
     let headers = lines.map(parse_header).collect::<io::Result<_>>()?;
-    Ok(Answer {
-        status,
-        line,
-        headers,
-        body: Vec::new(),
-    })
+    Ok(Answer { status, line, headers, body: Vec::new() })
 }
 
 fn parse_header(line: &str) -> io::Result<(String, String)> {
-    let (name, value) = line
-        .split_once(':')
-        .ok_or_else(|| bad(format!("header line {line:?}")))?;
+    let (name, value) = line.split_once(':').ok_or_else(|| bad(format!("header line {line:?}")))?;
     Ok((name.to_ascii_lowercase(), value.trim().to_string()))
 }
 
@@ -200,8 +169,5 @@ fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
 }
 
 fn bad(what: String) -> io::Error {
-    io::Error::new(
-        ErrorKind::InvalidData,
-        format!("this is no HTTP/1.1 answer: {what}"),
-    )
+    io::Error::new(ErrorKind::InvalidData, format!("this is no HTTP/1.1 answer: {what}"))
 }

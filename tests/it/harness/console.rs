@@ -21,10 +21,7 @@ pub(crate) fn lines(text: &str) -> Result<Vec<Line>, String> {
     let joined = text.replace("\\\n", " ");
     for line in joined.lines() {
         match (line.strip_prefix("$ "), found.last_mut()) {
-            (Some(command), _) => found.push(Line {
-                words: words(command)?,
-                shown: Vec::new(),
-            }),
+            (Some(command), _) => found.push(Line { words: words(command)?, shown: Vec::new() }),
             (None, Some(last)) => last.shown.push(line.to_string()),
             (None, None) => {}
         }
@@ -51,11 +48,7 @@ fn words(command: &str) -> Result<Vec<String>, String> {
         }
     }
     words.extend(word);
-    if quote.is_some() {
-        Err(format!("a quote does not end in {command:?}"))
-    } else {
-        Ok(words)
-    }
+    if quote.is_some() { Err(format!("a quote does not end in {command:?}")) } else { Ok(words) }
 }
 
 /// What a `curl` line sends, and whether the head of the answer is shown too.
@@ -63,26 +56,17 @@ fn words(command: &str) -> Result<Vec<String>, String> {
 /// # Errors
 /// An option that is not known here.
 pub(crate) fn curl(words: &[String]) -> Result<(Request, bool), String> {
-    let mut request = Request {
-        method: "GET".into(),
-        ..Request::default()
-    };
+    let mut request = Request { method: "GET".into(), ..Request::default() };
     let mut with_head = false;
     let mut rest = words.iter().skip(1);
     while let Some(word) = rest.next() {
-        let mut value = || {
-            rest.next()
-                .cloned()
-                .ok_or_else(|| format!("{word} needs a value"))
-        };
+        let mut value = || rest.next().cloned().ok_or_else(|| format!("{word} needs a value"));
         match word.as_str() {
             "-i" => with_head = true,
             "-s" | "-sS" => {}
             "-I" => (request.method, with_head) = ("HEAD".into(), true),
             "-X" => request.method = value()?,
-            "-H" => request
-                .headers
-                .push(super::request::parse_header(&value()?)?),
+            "-H" => request.headers.push(super::request::parse_header(&value()?)?),
             "-d" => post(&mut request, &value()?, "application/x-www-form-urlencoded"),
             "--json" => post(&mut request, &value()?, "application/json"),
             url => request.target = target(url)?,
@@ -95,23 +79,15 @@ fn post(request: &mut Request, body: &str, content_type: &str) {
     if request.method == "GET" {
         request.method = "POST".into();
     }
-    if !request
-        .headers
-        .iter()
-        .any(|(name, _)| name.eq_ignore_ascii_case("content-type"))
-    {
-        request
-            .headers
-            .push(("content-type".into(), content_type.into()));
+    if !request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+        request.headers.push(("content-type".into(), content_type.into()));
     }
     request.body = body.as_bytes().to_vec();
 }
 
 fn target(url: &str) -> Result<String, String> {
     let rest = url.strip_prefix("http://").unwrap_or(url);
-    let at = rest
-        .find('/')
-        .ok_or_else(|| format!("{url:?} is no address with a path"))?;
+    let at = rest.find('/').ok_or_else(|| format!("{url:?} is no address with a path"))?;
     Ok(rest[at..].to_string())
 }
 
@@ -119,16 +95,8 @@ fn target(url: &str) -> Result<String, String> {
 pub(crate) fn printed(answer: &Answer, with_head: bool) -> String {
     let mut text = String::new();
     if with_head {
-        let headers = answer
-            .headers
-            .iter()
-            .map(|(name, value)| format!("{name}: {value}"));
-        text = [answer.line.clone()]
-            .into_iter()
-            .chain(headers)
-            .collect::<Vec<_>>()
-            .join("\n")
-            + "\n\n";
+        let headers = answer.headers.iter().map(|(name, value)| format!("{name}: {value}"));
+        text = [answer.line.clone()].into_iter().chain(headers).collect::<Vec<_>>().join("\n") + "\n\n";
     }
     text + &answer.text()
 }
@@ -143,10 +111,7 @@ pub(crate) fn missing<'s>(shown: &'s [String], printed: &str) -> Option<&'s str>
             gap = true;
             continue;
         }
-        let found = printed[at..]
-            .iter()
-            .position(|line| line_fits(want, line))
-            .filter(|skipped| gap || *skipped == 0);
+        let found = printed[at..].iter().position(|line| line_fits(want, line)).filter(|skipped| gap || *skipped == 0);
         let Some(skipped) = found else {
             return Some(want);
         };

@@ -30,13 +30,10 @@ impl Want {
         if text == "-" {
             return Ok(Self::Absent);
         }
-        match text
-            .strip_prefix('/')
-            .and_then(|rest| rest.strip_suffix('/'))
-        {
-            Some(pattern) if !pattern.is_empty() => Ok(Self::Matches(
-                Regex::new(pattern).map_err(|error| error.to_string())?,
-            )),
+        match text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
+            Some(pattern) if !pattern.is_empty() => {
+                Ok(Self::Matches(Regex::new(pattern).map_err(|error| error.to_string())?))
+            }
             _ => Ok(Self::Exact(text.as_bytes().to_vec())),
         }
     }
@@ -46,25 +43,20 @@ impl Want {
     /// # Errors
     /// Text that is no JSON.
     pub(crate) fn json(text: &str) -> Result<Self, String> {
-        serde_json::from_str(text)
-            .map(Self::Json)
-            .map_err(|error| format!("the expected JSON: {error}"))
+        serde_json::from_str(text).map(Self::Json).map_err(|error| format!("the expected JSON: {error}"))
     }
 
     /// What is different about `got`; nothing when it is as wanted.
     fn difference(&self, got: Option<&[u8]>) -> Option<String> {
         let (Some(got), wanted) = (got, self) else {
-            return (!matches!(self, Self::Absent))
-                .then(|| format!("wants {}, got nothing", self.describe()));
+            return (!matches!(self, Self::Absent)).then(|| format!("wants {}, got nothing", self.describe()));
         };
         let text = String::from_utf8_lossy(got);
         let fits = match wanted {
             Self::Exact(want) => want == got,
             Self::Matches(pattern) => pattern.is_match(&text),
             Self::Contains(part) => text.contains(part.as_str()),
-            Self::Json(want) => {
-                serde_json::from_slice(got).is_ok_and(|got: Value| same(want, &got))
-            }
+            Self::Json(want) => serde_json::from_slice(got).is_ok_and(|got: Value| same(want, &got)),
             Self::Absent => false,
         };
         (!fits).then(|| format!("wants {}, got {:?}", wanted.describe(), shorten(&text)))
@@ -106,23 +98,14 @@ impl Expected {
     pub(crate) fn parse(text: &str, marks: &[&str]) -> Result<Self, String> {
         let (head, body) = match text.split_once("\n\n") {
             Some((head, body)) => (head, Some(body)),
-            None => (
-                text.trim_end_matches('\n'),
-                text.ends_with('\n').then_some(""),
-            ),
+            None => (text.trim_end_matches('\n'), text.ends_with('\n').then_some("")),
         };
         let mut lines = head.lines();
-        let mut expected = Self {
-            status: status_wanted(lines.next().unwrap_or_default())?,
-            ..Self::default()
-        };
+        let mut expected = Self { status: status_wanted(lines.next().unwrap_or_default())?, ..Self::default() };
         for line in lines {
             let (name, value) = parse_header(line)?;
             let name = name.to_ascii_lowercase();
-            match value
-                .strip_prefix("<<")
-                .and_then(|rest| rest.strip_suffix(">>"))
-            {
+            match value.strip_prefix("<<").and_then(|rest| rest.strip_suffix(">>")) {
                 Some(keep) => expected.kept.push((name, keep.to_string())),
                 None => expected.headers.push((name, Want::parse(&value)?)),
             }
@@ -137,11 +120,7 @@ impl Expected {
     pub(crate) fn differences(&self, got: &Answer) -> Vec<String> {
         let mut found = Vec::new();
         if let Some(want) = self.status.filter(|want| *want != got.status) {
-            found.push(format!(
-                "status wants {want}, got {} {:?}",
-                got.status,
-                shorten(&got.text())
-            ));
+            found.push(format!("status wants {want}, got {} {:?}", got.status, shorten(&got.text())));
         }
         for (name, want) in &self.headers {
             found.extend(
@@ -150,10 +129,7 @@ impl Expected {
             );
         }
         found.extend(
-            self.body
-                .as_ref()
-                .and_then(|want| want.difference(Some(&got.body)))
-                .map(|what| format!("body {what}")),
+            self.body.as_ref().and_then(|want| want.difference(Some(&got.body))).map(|what| format!("body {what}")),
         );
         found
     }
@@ -163,10 +139,7 @@ impl Expected {
 fn status_wanted(text: &str) -> Result<Option<u16>, String> {
     match text {
         "any" => Ok(None),
-        _ => text
-            .parse()
-            .map(Some)
-            .map_err(|_| format!("{text:?} is no status")),
+        _ => text.parse().map(Some).map_err(|_| format!("{text:?} is no status")),
     }
 }
 
@@ -174,9 +147,7 @@ fn body_wanted(body: &str, marks: &[&str]) -> Result<Want, String> {
     let known = |mark: &&&str| matches!(**mark, "json" | "matches" | "contains" | "escapes");
     match marks.iter().find(known) {
         Some(&"json") => Want::json(body),
-        Some(&"matches") => Regex::new(body.trim())
-            .map(Want::Matches)
-            .map_err(|error| error.to_string()),
+        Some(&"matches") => Regex::new(body.trim()).map(Want::Matches).map_err(|error| error.to_string()),
         Some(&"contains") => Ok(Want::Contains(body.trim().to_string())),
         Some(_) => super::request::unescape(body).map(Want::Exact),
         None => Ok(Want::Exact(body.as_bytes().to_vec())),
@@ -185,12 +156,8 @@ fn body_wanted(body: &str, marks: &[&str]) -> Result<Want, String> {
 
 /// The values of a header, of several lines joined by a comma as HTTP says.
 fn header_values(answer: &Answer, name: &str) -> Option<String> {
-    let values: Vec<&str> = answer
-        .headers
-        .iter()
-        .filter(|(have, _)| have == name)
-        .map(|(_, value)| value.as_str())
-        .collect();
+    let values: Vec<&str> =
+        answer.headers.iter().filter(|(have, _)| have == name).map(|(_, value)| value.as_str()).collect();
     (!values.is_empty()).then(|| values.join(", "))
 }
 
@@ -199,10 +166,7 @@ fn same(want: &Value, got: &Value) -> bool {
     match (want, got) {
         (Value::String(any), _) if any == "…" => true,
         (Value::Object(want), Value::Object(got)) => {
-            want.len() == got.len()
-                && want
-                    .iter()
-                    .all(|(key, value)| got.get(key).is_some_and(|got| same(value, got)))
+            want.len() == got.len() && want.iter().all(|(key, value)| got.get(key).is_some_and(|got| same(value, got)))
         }
         (Value::Array(want), Value::Array(got)) => {
             want.len() == got.len() && want.iter().zip(got).all(|(want, got)| same(want, got))
@@ -220,8 +184,7 @@ pub(crate) fn log_line_fits(want: &str, line: &str) -> bool {
     let Ok(Value::Object(got)) = serde_json::from_str::<Value>(line) else {
         return false;
     };
-    want.iter()
-        .all(|(key, want)| got.get(key).is_some_and(|got| field_fits(want, got)))
+    want.iter().all(|(key, want)| got.get(key).is_some_and(|got| field_fits(want, got)))
 }
 
 fn field_fits(want: &Value, got: &Value) -> bool {

@@ -58,64 +58,30 @@ fn piece(lines: &[&str], at: usize) -> (Option<Kind>, usize) {
         return table(lines, at);
     }
     let level = line.chars().take_while(|char| *char == '#').count();
-    let heading = (level > 0 && line[level..].starts_with(' ')).then(|| Kind::Heading {
-        level,
-        text: line[level + 1..].to_string(),
-    });
+    let heading = (level > 0 && line[level..].starts_with(' '))
+        .then(|| Kind::Heading { level, text: line[level + 1..].to_string() });
     (heading, at + 1)
 }
 
 /// A fenced block; it may be indented, as in a list.
 fn block(lines: &[&str], at: usize) -> (Option<Kind>, usize) {
     let indent = lines[at].len() - lines[at].trim_start().len();
-    let fence: String = lines[at]
-        .trim_start()
-        .chars()
-        .take_while(|char| *char == '`')
-        .collect();
-    let info = lines[at]
-        .trim_start()
-        .trim_start_matches('`')
-        .split_whitespace()
-        .map(str::to_string)
-        .collect();
-    let end = (at + 1..lines.len())
-        .find(|line| lines[*line].trim() == fence)
-        .unwrap_or(lines.len());
-    let inside: Vec<&str> = lines[at + 1..end]
-        .iter()
-        .map(|line| line.get(indent..).unwrap_or(""))
-        .collect();
-    (
-        Some(Kind::Block {
-            info,
-            text: inside.join("\n"),
-        }),
-        end + 1,
-    )
+    let fence: String = lines[at].trim_start().chars().take_while(|char| *char == '`').collect();
+    let info = lines[at].trim_start().trim_start_matches('`').split_whitespace().map(str::to_string).collect();
+    let end = (at + 1..lines.len()).find(|line| lines[*line].trim() == fence).unwrap_or(lines.len());
+    let inside: Vec<&str> = lines[at + 1..end].iter().map(|line| line.get(indent..).unwrap_or("")).collect();
+    (Some(Kind::Block { info, text: inside.join("\n") }), end + 1)
 }
 
 fn table(lines: &[&str], at: usize) -> (Option<Kind>, usize) {
-    let end = (at..lines.len())
-        .find(|line| !lines[*line].starts_with('|'))
-        .unwrap_or(lines.len());
-    let rows = (at + 2..end)
-        .map(|line| (line + 1, cells(lines[line])))
-        .collect();
-    (
-        Some(Kind::Table {
-            columns: cells(lines[at]),
-            rows,
-        }),
-        end,
-    )
+    let end = (at..lines.len()).find(|line| !lines[*line].starts_with('|')).unwrap_or(lines.len());
+    let rows = (at + 2..end).map(|line| (line + 1, cells(lines[line]))).collect();
+    (Some(Kind::Table { columns: cells(lines[at]), rows }), end)
 }
 
 /// The cells of a row; `\|` is a bar inside one.
 fn cells(row: &str) -> Vec<String> {
     let row = row.trim().trim_start_matches('|').replace("\\|", "\u{1}");
     let row = row.strip_suffix('|').unwrap_or(&row);
-    row.split('|')
-        .map(|cell| cell.trim().replace('\u{1}', "|"))
-        .collect()
+    row.split('|').map(|cell| cell.trim().replace('\u{1}', "|")).collect()
 }

@@ -28,9 +28,7 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_path_buf()];
     while let Some(next) = open.pop() {
-        for entry in
-            std::fs::read_dir(&next).unwrap_or_else(|error| panic!("{}: {error}", next.display()))
-        {
+        for entry in std::fs::read_dir(&next).unwrap_or_else(|error| panic!("{}: {error}", next.display())) {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 open.push(path);
@@ -45,8 +43,5 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
 
 /// A path as messages show it: relative to the repository.
 pub(crate) fn shown(path: &Path) -> String {
-    path.strip_prefix(repository())
-        .unwrap_or(path)
-        .display()
-        .to_string()
+    path.strip_prefix(repository()).unwrap_or(path).display().to_string()
 }

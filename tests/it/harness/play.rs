@@ -76,11 +76,7 @@ impl<'f> Stage<'f> {
                 self.folder.save(
                     name,
                     text,
-                    if self.server.is_some() {
-                        *style
-                    } else {
-                        super::site_folder::SaveStyle::InPlace
-                    },
+                    if self.server.is_some() { *style } else { super::site_folder::SaveStyle::InPlace },
                 );
             }
             What::Delete(name) => {
@@ -89,17 +85,11 @@ impl<'f> Stage<'f> {
             }
             What::Link(name, target) => self.folder.link(name, target),
             What::Environment(settings) => self.environment.extend(settings.iter().cloned()),
-            What::Exchange {
-                request,
-                expected,
-                same_connection,
-            } => self.exchange(request, expected, *same_connection),
+            What::Exchange { request, expected, same_connection } => self.exchange(request, expected, *same_connection),
             What::Raw { bytes, expected } => self.raw(bytes, expected),
             What::Refused { code, lines } => self.refused(*code, lines),
             What::Log(lines) => lines.iter().for_each(|line| self.log(line)),
-            What::LogAbsent(lines) => self
-                .absent
-                .extend(lines.iter().map(|line| (self.line, line.clone()))),
+            What::LogAbsent(lines) => self.absent.extend(lines.iter().map(|line| (self.line, line.clone()))),
             What::Signal(name) => self.with_server(|server| server.signal(name)),
             What::Console(command) => self.console(command),
         }
@@ -125,9 +115,7 @@ impl<'f> Stage<'f> {
             match Server::start(self.folder.path(), &["run"], &self.environment) {
                 Ok(server) => self.server = Some(server),
                 Err(Refused { code, text }) => {
-                    self.fail(format!(
-                        "the server does not start (exit status {code:?}):\n{text}"
-                    ));
+                    self.fail(format!("the server does not start (exit status {code:?}):\n{text}"));
                     self.broken = true;
                 }
             }
@@ -155,24 +143,17 @@ impl<'f> Stage<'f> {
     }
 
     fn exchange(&mut self, request: &Request, expected: &Expected, same_connection: bool) {
-        self.until_same(
-            |stage| match stage.ask(request, expected, same_connection) {
-                Ok(answer) => expected
-                    .differences(&answer)
-                    .into_iter()
-                    .map(|what| format!("{} {}: {what}", request.method, request.target))
-                    .collect(),
-                Err(error) => vec![format!("{} {}: {error}", request.method, request.target)],
-            },
-        );
+        self.until_same(|stage| match stage.ask(request, expected, same_connection) {
+            Ok(answer) => expected
+                .differences(&answer)
+                .into_iter()
+                .map(|what| format!("{} {}: {what}", request.method, request.target))
+                .collect(),
+            Err(error) => vec![format!("{} {}: {error}", request.method, request.target)],
+        });
     }
 
-    fn ask(
-        &mut self,
-        request: &Request,
-        expected: &Expected,
-        same_connection: bool,
-    ) -> std::io::Result<Answer> {
+    fn ask(&mut self, request: &Request, expected: &Expected, same_connection: bool) -> std::io::Result<Answer> {
         let mut connection = match self.connection.take().filter(|_| same_connection) {
             Some(connection) => connection,
             None => self.connect()?,
@@ -180,14 +161,11 @@ impl<'f> Stage<'f> {
         connection.send(&request.filled_in(&self.kept).bytes())?;
         let answer = connection.answer(request.method == "HEAD" || expected.to_head)?;
         if expected.then_closed && !connection.is_closed() {
-            return Err(std::io::Error::other(
-                "the connection is not closed behind the answer",
-            ));
+            return Err(std::io::Error::other("the connection is not closed behind the answer"));
         }
         for (header, name) in &expected.kept {
-            let value = answer
-                .header(header)
-                .ok_or_else(|| std::io::Error::other(format!("no header {header} to keep")))?;
+            let value =
+                answer.header(header).ok_or_else(|| std::io::Error::other(format!("no header {header} to keep")))?;
             self.kept.insert(name.clone(), value.to_string());
         }
         self.connection = Some(connection);
@@ -201,34 +179,19 @@ impl<'f> Stage<'f> {
     }
 
     fn raw(&mut self, bytes: &[u8], expected: &[Expected]) {
-        self.until_same(|stage| {
-            stage
-                .raw_differences(bytes, expected)
-                .unwrap_or_else(|error| vec![error.to_string()])
-        });
+        self.until_same(|stage| stage.raw_differences(bytes, expected).unwrap_or_else(|error| vec![error.to_string()]));
     }
 
-    fn raw_differences(
-        &mut self,
-        bytes: &[u8],
-        expected: &[Expected],
-    ) -> std::io::Result<Vec<String>> {
+    fn raw_differences(&mut self, bytes: &[u8], expected: &[Expected]) -> std::io::Result<Vec<String>> {
         let mut connection = self.connect()?;
         connection.send(bytes)?;
         let mut found = Vec::new();
         for (number, expected) in expected.iter().enumerate() {
             let answer = connection.answer(expected.to_head)?;
-            found.extend(
-                expected
-                    .differences(&answer)
-                    .into_iter()
-                    .map(|what| format!("answer {}: {what}", number + 1)),
-            );
+            found
+                .extend(expected.differences(&answer).into_iter().map(|what| format!("answer {}: {what}", number + 1)));
             if expected.then_closed && !connection.is_closed() {
-                found.push(format!(
-                    "answer {}: the connection is not closed behind it",
-                    number + 1
-                ));
+                found.push(format!("answer {}: the connection is not closed behind it", number + 1));
             }
         }
         Ok(found)
@@ -239,19 +202,10 @@ impl<'f> Stage<'f> {
             Ok(_) => self.fail("the server starts, but should refuse"),
             Err(refused) => {
                 if refused.code != Some(code) {
-                    self.fail(format!(
-                        "exit status {:?}, wants {code}:\n{}",
-                        refused.code, refused.text
-                    ));
+                    self.fail(format!("exit status {:?}, wants {code}:\n{}", refused.code, refused.text));
                 }
-                for line in lines
-                    .iter()
-                    .filter(|line| !refused.text.contains(line.as_str()))
-                {
-                    self.fail(format!(
-                        "{line:?} is not in what it says:\n{}",
-                        refused.text
-                    ));
+                for line in lines.iter().filter(|line| !refused.text.contains(line.as_str())) {
+                    self.fail(format!("{line:?} is not in what it says:\n{}", refused.text));
                 }
             }
         }
@@ -264,10 +218,7 @@ impl<'f> Stage<'f> {
         let mut found = false;
         self.with_server(|server| {
             found = match waits {
-                true => server
-                    .output
-                    .wait(from, |lines| fits(lines).then_some(()))
-                    .is_some(),
+                true => server.output.wait(from, |lines| fits(lines).then_some(())).is_some(),
                 false => fits(&server.output.since(from)),
             }
         });
@@ -279,9 +230,7 @@ impl<'f> Stage<'f> {
     fn console(&mut self, command: &Line) {
         match command.words.first().map(String::as_str) {
             Some("curl") => self.curl(command),
-            Some("moondock") if command.words.get(1).is_none_or(|word| word != "run") => {
-                self.other_command(command)
-            }
+            Some("moondock") if command.words.get(1).is_none_or(|word| word != "run") => self.other_command(command),
             _ => {}
         }
     }
@@ -291,22 +240,16 @@ impl<'f> Stage<'f> {
             Ok(parsed) => parsed,
             Err(what) => return self.fail(what),
         };
-        self.until_same(
-            |stage| match stage.ask(&request, &Expected::default(), false) {
-                Ok(answer) => {
-                    shown_differences(&command.shown, &console::printed(&answer, with_head))
-                }
-                Err(error) => vec![error.to_string()],
-            },
-        );
+        self.until_same(|stage| match stage.ask(&request, &Expected::default(), false) {
+            Ok(answer) => shown_differences(&command.shown, &console::printed(&answer, with_head)),
+            Err(error) => vec![error.to_string()],
+        });
     }
 
     fn other_command(&mut self, command: &Line) {
         let arguments: Vec<&str> = command.words.iter().skip(1).map(String::as_str).collect();
         let (_, printed) = run_to_end(self.folder.path(), &arguments, &self.environment);
-        shown_differences(&command.shown, &printed)
-            .into_iter()
-            .for_each(|what| self.fail(what));
+        shown_differences(&command.shown, &printed).into_iter().for_each(|what| self.fail(what));
     }
 
     /// Ends the server, looks for what must not be in the log, and tells all failures with the log.
@@ -316,23 +259,18 @@ impl<'f> Stage<'f> {
             let (status, lines) = server.stop();
             log = lines;
             if !status.success() {
-                self.failures
-                    .push(format!("at the end: {status} after SIGTERM"));
+                self.failures.push(format!("at the end: {status} after SIGTERM"));
             }
         }
         for (line, want) in &self.absent {
             let found = log.iter().find(|record| log_line_fits(want, record));
-            self.failures
-                .extend(found.map(|record| format!("line {line}: the log has {record}")));
+            self.failures.extend(found.map(|record| format!("line {line}: the log has {record}")));
         }
         if self.failures.is_empty() {
             return Ok(());
         }
         let skipped = log.len().saturating_sub(60);
-        self.failures.push(format!(
-            "the last of the log:\n  {}",
-            log[skipped..].join("\n  ")
-        ));
+        self.failures.push(format!("the last of the log:\n  {}", log[skipped..].join("\n  ")));
         Err(self.failures)
     }
 }

@@ -13,30 +13,16 @@ use regex::Regex;
 use super::PATIENCE;
 
 /// The program under test, with none of the environment of whoever runs the tests.
-pub(crate) fn command(
-    folder: &Path,
-    arguments: &[&str],
-    environment: &[(String, String)],
-) -> Command {
+pub(crate) fn command(folder: &Path, arguments: &[&str], environment: &[(String, String)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_moondock"));
-    command
-        .args(arguments)
-        .current_dir(folder)
-        .env_clear()
-        .stdin(Stdio::null());
+    command.args(arguments).current_dir(folder).env_clear().stdin(Stdio::null());
     command.envs(environment.iter().map(|(name, value)| (name, value)));
     command
 }
 
 /// What a command that ends by itself said: exit status, then standard output and standard error, one after the other.
-pub(crate) fn run_to_end(
-    folder: &Path,
-    arguments: &[&str],
-    environment: &[(String, String)],
-) -> (ExitStatus, String) {
-    let output = command(folder, arguments, environment)
-        .output()
-        .expect("the program can be started");
+pub(crate) fn run_to_end(folder: &Path, arguments: &[&str], environment: &[(String, String)]) -> (ExitStatus, String) {
+    let output = command(folder, arguments, environment).output().expect("the program can be started");
     let text = [output.stdout, output.stderr].concat();
     (output.status, String::from_utf8_lossy(&text).into_owned())
 }
@@ -66,11 +52,7 @@ impl Output {
     }
 
     /// Waits until `find` finds something in the lines from a position on; `None` when the program ended or time is up.
-    pub(crate) fn wait<T>(
-        &self,
-        from: usize,
-        mut find: impl FnMut(&[String]) -> Option<T>,
-    ) -> Option<T> {
+    pub(crate) fn wait<T>(&self, from: usize, mut find: impl FnMut(&[String]) -> Option<T>) -> Option<T> {
         let give_up = Instant::now() + PATIENCE;
         let mut state = self.state.lock().unwrap();
         loop {
@@ -94,11 +76,7 @@ impl Output {
     fn collect(&self, pipe: impl Read) {
         for line in BufReader::new(pipe).split(b'\n') {
             let Ok(line) = line else { break };
-            self.state
-                .lock()
-                .unwrap()
-                .lines
-                .push(String::from_utf8_lossy(&line).into_owned());
+            self.state.lock().unwrap().lines.push(String::from_utf8_lossy(&line).into_owned());
             self.changed.notify_all();
         }
         self.state.lock().unwrap().ended += 1;
@@ -120,26 +98,15 @@ impl Server {
     ///
     /// # Errors
     /// It ended instead: its exit status and all that it wrote.
-    pub(crate) fn start(
-        folder: &Path,
-        arguments: &[&str],
-        environment: &[(String, String)],
-    ) -> Result<Self, Refused> {
+    pub(crate) fn start(folder: &Path, arguments: &[&str], environment: &[(String, String)]) -> Result<Self, Refused> {
         let mut command = command(folder, arguments, environment);
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program can be started");
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program can be started");
         let output = Arc::new(Output::default());
         collect_in_background(&output, child.stdout.take().expect("it is piped"));
         collect_in_background(&output, child.stderr.take().expect("it is piped"));
         match output.wait(0, reported_address) {
-            Some(address) => Ok(Self {
-                child,
-                output,
-                address,
-            }),
+            Some(address) => Ok(Self { child, output, address }),
             None => Err(Refused::after(child, &output)),
         }
     }
@@ -151,13 +118,8 @@ impl Server {
 
     /// Sends it a signal, such as `TERM`.
     pub(crate) fn signal(&self, name: &str) {
-        let sent = Command::new("sh")
-            .args(["-c", r#"kill "-$0" "$1""#, name, &self.pid().to_string()])
-            .status();
-        assert!(
-            sent.is_ok_and(|status| status.success()),
-            "the signal {name} could not be sent"
-        );
+        let sent = Command::new("sh").args(["-c", r#"kill "-$0" "$1""#, name, &self.pid().to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "the signal {name} could not be sent");
     }
 
     /// Waits until it has ended by itself and all its output is there.
@@ -203,10 +165,7 @@ impl Refused {
             drop(child.kill());
         }
         let code = child.wait().ok().and_then(|status| status.code());
-        Self {
-            code,
-            text: output.since(0).join("\n"),
-        }
+        Self { code, text: output.since(0).join("\n") }
     }
 }
 
@@ -217,11 +176,7 @@ fn collect_in_background(output: &Arc<Output>, pipe: impl Read + Send + 'static)
 
 /// The address in the start report, such as `http://127.0.0.1:43117`.
 fn reported_address(lines: &[String]) -> Option<SocketAddr> {
-    let address =
-        Regex::new(r"http://((?:\d+\.){3}\d+|\[[0-9a-f:]+\]):(\d+)").expect("the pattern is right");
+    let address = Regex::new(r"http://((?:\d+\.){3}\d+|\[[0-9a-f:]+\]):(\d+)").expect("the pattern is right");
     let found = lines.iter().find_map(|line| address.captures(line))?;
-    format!("{}:{}", &found[1], &found[2])
-        .parse()
-        .ok()
-        .filter(|address: &SocketAddr| address.port() != 0)
+    format!("{}:{}", &found[1], &found[2]).parse().ok().filter(|address: &SocketAddr| address.port() != 0)
 }

@@ -22,11 +22,7 @@ pub(crate) struct Request {
 impl Request {
     /// A GET request.
     pub(crate) fn get(target: &str) -> Self {
-        Self {
-            method: "GET".into(),
-            target: target.into(),
-            ..Self::default()
-        }
+        Self { method: "GET".into(), target: target.into(), ..Self::default() }
     }
 
     /// Reads `METHOD target`, header lines, an empty line and the body.
@@ -37,24 +33,14 @@ impl Request {
         let (head, body) = text.split_once("\n\n").unwrap_or((text, ""));
         let mut lines = head.lines();
         let first = lines.next().unwrap_or_default();
-        let (method, target) = first
-            .split_once(' ')
-            .ok_or_else(|| format!("{first:?} is no `METHOD target`"))?;
+        let (method, target) = first.split_once(' ').ok_or_else(|| format!("{first:?} is no `METHOD target`"))?;
         let headers = lines.map(parse_header).collect::<Result<_, _>>()?;
-        Ok(Self {
-            method: method.into(),
-            target: target.into(),
-            headers,
-            body: body.as_bytes().to_vec(),
-        })
+        Ok(Self { method: method.into(), target: target.into(), headers, body: body.as_bytes().to_vec() })
     }
 
     /// The value of a header.
     fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(have, _)| have.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(have, _)| have.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
     /// Puts kept values in the place of their names, such as `<<etag>>`.
@@ -73,12 +59,9 @@ impl Request {
     /// Compresses the body and says so.
     pub(crate) fn gzip(&mut self) {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-        encoder
-            .write_all(&self.body)
-            .expect("memory can be written to");
+        encoder.write_all(&self.body).expect("memory can be written to");
         self.body = encoder.finish().expect("memory can be written to");
-        self.headers
-            .push(("content-encoding".into(), "gzip".into()));
+        self.headers.push(("content-encoding".into(), "gzip".into()));
     }
 
     /// The bytes to send.
@@ -99,8 +82,7 @@ impl Request {
         if self.header("transfer-encoding").is_some() {
             return [b"\r\n".as_slice(), &chunked(&self.body)].concat();
         }
-        let wants_length =
-            !self.body.is_empty() || matches!(self.method.as_str(), "POST" | "PUT" | "PATCH");
+        let wants_length = !self.body.is_empty() || matches!(self.method.as_str(), "POST" | "PUT" | "PATCH");
         let length = match wants_length && self.header("content-length").is_none() {
             true => format!("content-length: {}\r\n\r\n", self.body.len()),
             false => "\r\n".to_string(),
@@ -126,9 +108,7 @@ fn chunked(body: &[u8]) -> Vec<u8> {
 /// # Errors
 /// The line has no colon.
 pub(crate) fn parse_header(line: &str) -> Result<(String, String), String> {
-    let (name, value) = line
-        .split_once(':')
-        .ok_or_else(|| format!("{line:?} is no `name: value`"))?;
+    let (name, value) = line.split_once(':').ok_or_else(|| format!("{line:?} is no `name: value`"))?;
     Ok((name.trim().to_string(), value.trim().to_string()))
 }
 
@@ -149,12 +129,7 @@ pub(crate) fn unescape(text: &str) -> Result<Vec<u8>, String> {
 
 /// One escape, its backslash read already; returns what follows.
 fn escape<'t>(text: &'t str, bytes: &mut Vec<u8>) -> Result<&'t str, String> {
-    let unknown = || {
-        format!(
-            "unknown escape at \\{}",
-            text.chars().take(12).collect::<String>()
-        )
-    };
+    let unknown = || format!("unknown escape at \\{}", text.chars().take(12).collect::<String>());
     let kind = text.chars().next().ok_or_else(unknown)?;
     let single = match kind {
         'r' => b'\r',

@@ -37,12 +37,7 @@ pub(crate) struct SiteFolder {
 impl SiteFolder {
     /// An empty one.
     pub(crate) fn new() -> Self {
-        Self {
-            folder: tempfile::Builder::new()
-                .prefix("moondock-")
-                .tempdir()
-                .expect("a temporary folder can be made"),
-        }
+        Self { folder: tempfile::Builder::new().prefix("moondock-").tempdir().expect("a temporary folder can be made") }
     }
 
     /// A copy of a folder of the repository. Its `site.kdl` gets a free port.
@@ -110,9 +105,7 @@ impl SiteFolder {
     }
 
     fn another_has_a_server(&self, name: &Path) -> bool {
-        let others = super::files_below(self.path())
-            .into_iter()
-            .filter(|path| *path != self.path().join(name));
+        let others = super::files_below(self.path()).into_iter().filter(|path| *path != self.path().join(name));
         let mut kdl = others.filter(|path| path.extension().is_some_and(|ending| ending == "kdl"));
         kdl.any(|path| fs::read_to_string(path).is_ok_and(|text| has_server(&text)))
     }
@@ -135,8 +128,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 /// gets one behind its last line.
 fn bind_free_port(name: &Path, text: &str, alone: bool) -> String {
     const FREE: &str = r#"bind "127.0.0.1:0""#;
-    let said = Regex::new(r#"(?m)^    bind (?:"127\.0\.0\.1:\d+"|\(env\).*)$"#)
-        .expect("the pattern is right");
+    let said = Regex::new(r#"(?m)^    bind (?:"127\.0\.0\.1:\d+"|\(env\).*)$"#).expect("the pattern is right");
     if text.contains("\n    bind ") {
         return said.replace(text, format!("    {FREE}")).into_owned();
     }

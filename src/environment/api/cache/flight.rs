@@ -53,10 +53,7 @@ pub struct Wait<V> {
 
 impl<V> Default for Flights<V> {
     fn default() -> Self {
-        Self(Mutex::new(Table {
-            next: 0,
-            flights: HashMap::new(),
-        }))
+        Self(Mutex::new(Table { next: 0, flights: HashMap::new() }))
     }
 }
 
@@ -73,11 +70,7 @@ impl<V> Flights<V> {
         let mut table = self.0.lock();
         if let Some(flight) = table.flights.get(key).filter(|flight| flight.until > now) {
             let (number, until, done) = (flight.number, flight.until, flight.done.clone());
-            return Turn::Wait(Wait {
-                number,
-                until,
-                done,
-            });
+            return Turn::Wait(Wait { number, until, done });
         }
         if let Some(value) = look() {
             return Turn::Ready(value);
@@ -86,20 +79,8 @@ impl<V> Flights<V> {
         table.next += 1;
         let number = table.next;
         let key: Arc<[u8]> = key.into();
-        table.flights.insert(
-            Arc::clone(&key),
-            Flight {
-                number,
-                until,
-                done,
-            },
-        );
-        Turn::Lead(Lead {
-            flights: Arc::clone(self),
-            key,
-            number,
-            done: sender,
-        })
+        table.flights.insert(Arc::clone(&key), Flight { number, until, done });
+        Turn::Lead(Lead { flights: Arc::clone(self), key, number, done: sender })
     }
 }
 
@@ -123,11 +104,7 @@ impl<V> Lead<V> {
 impl<V> Drop for Lead<V> {
     fn drop(&mut self) {
         let mut table = self.flights.0.lock();
-        if table
-            .flights
-            .get(&self.key)
-            .is_some_and(|flight| flight.number == self.number)
-        {
+        if table.flights.get(&self.key).is_some_and(|flight| flight.number == self.number) {
             table.flights.remove(&self.key);
         }
     }
@@ -143,9 +120,7 @@ impl<V> Wait<V> {
     pub async fn value(mut self) -> Option<Arc<V>> {
         let done = self.done.wait_for(Option::is_some);
         let value = tokio::time::timeout_at(self.until.into(), done).await;
-        value
-            .ok()
-            .and_then(|done| done.ok().and_then(|value| value.clone()))
+        value.ok().and_then(|done| done.ok().and_then(|value| value.clone()))
     }
 }
 
@@ -182,13 +157,7 @@ mod tests {
         let (second, third) = (wait(turn(&flights, "a")), wait(turn(&flights, "a")));
         let _other = lead(turn(&flights, "b"));
         first.finish(Arc::new(7));
-        assert_eq!(
-            (
-                second.value().await.as_deref(),
-                third.value().await.as_deref()
-            ),
-            (Some(&7), Some(&7))
-        );
+        assert_eq!((second.value().await.as_deref(), third.value().await.as_deref()), (Some(&7), Some(&7)));
         lead(turn(&flights, "a"));
     }
 
@@ -226,10 +195,7 @@ mod tests {
         let now = Instant::now();
         let until = now + Duration::from_millis(5);
         let vanished = lead(flights.turn(b"a", now, until, || None));
-        assert_eq!(
-            wait(flights.turn(b"a", now, until, || None)).value().await,
-            None
-        );
+        assert_eq!(wait(flights.turn(b"a", now, until, || None)).value().await, None);
         lead(turn(&flights, "a"));
         drop(vanished);
     }
@@ -238,10 +204,7 @@ mod tests {
     fn looks_before_it_leads() {
         let flights = Arc::new(Flights::default());
         let now = Instant::now();
-        assert!(matches!(
-            flights.turn(b"a", now, now, || Some(Arc::new(1))),
-            Turn::Ready(_)
-        ));
+        assert!(matches!(flights.turn(b"a", now, now, || Some(Arc::new(1))), Turn::Ready(_)));
     }
 
     /// Takes turns until it has led or got a value; `give_up` leads without one.
@@ -274,12 +237,8 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let runtime = tokio::runtime::Builder::new_current_thread()
-                        .enable_time()
-                        .build()
-                        .unwrap();
-                    let turns =
-                        (0..200).map(|number| take_turns(&flights, &running, number % 3 == 0));
+                    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+                    let turns = (0..200).map(|number| take_turns(&flights, &running, number % 3 == 0));
                     runtime.block_on(futures_util::future::join_all(turns));
                 });
             }

@@ -24,13 +24,7 @@ impl Kept {
     ///
     /// # Errors
     /// JSON cannot hold it.
-    pub(super) fn read(
-        lua: &Lua,
-        function: &str,
-        value: &Value,
-        boxed: bool,
-        limit: usize,
-    ) -> Result<Option<Self>> {
+    pub(super) fn read(lua: &Lua, function: &str, value: &Value, boxed: bool, limit: usize) -> Result<Option<Self>> {
         Ok(Some(match value {
             Value::Boolean(value) => Self::Boolean(*value),
             // What is of the type `integer` comes in a box, so this one is a number.
@@ -79,6 +73,5 @@ fn written(lua: &Lua, function: &str, value: &Value, limit: usize) -> Result<Opt
 }
 
 fn decoded(lua: &Lua, text: &[u8]) -> Result<Value> {
-    json::decode(lua, text)?
-        .map_err(|error| mlua::Error::runtime(format_args!("cache: {}", error.reason)))
+    json::decode(lua, text)?.map_err(|error| mlua::Error::runtime(format_args!("cache: {}", error.reason)))
 }

@@ -21,10 +21,7 @@ mod kept;
 pub mod store;
 
 /// The module.
-pub const MODULE: Module = Module {
-    name: "cache",
-    install,
-};
+pub const MODULE: Module = Module { name: "cache", install };
 
 /// The longest key, in bytes.
 const LONGEST_KEY: usize = 4096;
@@ -72,10 +69,7 @@ pub struct Cache {
 
 impl Default for Cache {
     fn default() -> Self {
-        Self {
-            store: Store::new(Limits::default()),
-            flights: Arc::default(),
-        }
+        Self { store: Store::new(Limits::default()), flights: Arc::default() }
     }
 }
 
@@ -98,10 +92,7 @@ fn install(lua: &Lua, host: &Arc<Host>) -> Result<Value> {
         globals.get("error")?,
         globals.get("type")?,
     ];
-    lua.load(COMPOSE)
-        .set_name("=cache")
-        .call(MultiValue::from_iter(parts))
-        .map(Value::Table)
+    lua.load(COMPOSE).set_name("=cache").call(MultiValue::from_iter(parts)).map(Value::Table)
 }
 
 /// A function of Lua that can reach the cache.
@@ -118,10 +109,7 @@ fn key_of(function: &str, key: &Value) -> Result<Bytes> {
     let key = bytes(function, "key", key)?;
     if key.len() > LONGEST_KEY {
         let length = key.len();
-        return Err(misuse(
-            function,
-            format_args!("key must be at most {LONGEST_KEY} bytes long, not {length}"),
-        ));
+        return Err(misuse(function, format_args!("key must be at most {LONGEST_KEY} bytes long, not {length}")));
     }
     Ok(key)
 }
@@ -136,18 +124,11 @@ fn get(lua: &Lua, cache: &Cache, key: Value) -> Result<(Value, bool)> {
     kept.map_or(Ok((Value::Nil, false)), |kept| kept.to_lua(lua))
 }
 
-fn set(
-    lua: &Lua,
-    cache: &Cache,
-    (key, options, value, boxed): (Value, Value, Value, bool),
-) -> Result<Outcome<bool>> {
+fn set(lua: &Lua, cache: &Cache, (key, options, value, boxed): (Value, Value, Value, bool)) -> Result<Outcome<bool>> {
     let key = key_of("cache.set", &key)?;
     let ttl = ttl_of("cache.set", &options)?;
     if value.is_nil() {
-        return Err(misuse(
-            "cache.set",
-            "value must not be nil; cache.delete removes a key, json.null can be kept",
-        ));
+        return Err(misuse("cache.set", "value must not be nil; cache.delete removes a key, json.null can be kept"));
     }
     let kept = match Kept::read(lua, "cache.set", &value, boxed, cache.store.limits().entry)? {
         Some(kept) => cache.keep(&key, &Arc::new(kept), ttl),
@@ -161,24 +142,15 @@ fn set(
 
 fn too_large(cache: &Cache) -> Failure {
     let limit = cache.store.limits().entry >> 20;
-    Failure::new(
-        "too-large",
-        format!("the value is larger than the {limit} MiB that the cache takes"),
-    )
+    Failure::new("too-large", format!("the value is larger than the {limit} MiB that the cache takes"))
 }
 
 fn delete(_: &Lua, cache: &Cache, key: Value) -> Result<bool> {
-    Ok(cache
-        .store
-        .delete(&key_of("cache.delete", &key)?, Instant::now()))
+    Ok(cache.store.delete(&key_of("cache.delete", &key)?, Instant::now()))
 }
 
 /// The first step of `fetch`: the value, or the number of a lead, or a wait for that of another caller.
-fn begin(
-    lua: &Lua,
-    cache: &Cache,
-    (key, options, compute): (Value, Value, Value),
-) -> Result<MultiValue> {
+fn begin(lua: &Lua, cache: &Cache, (key, options, compute): (Value, Value, Value)) -> Result<MultiValue> {
     let key = key_of("cache.fetch", &key)?;
     let ttl = ttl_of("cache.fetch", &options)?;
     arguments::function("cache.fetch", "the third argument", compute)?;
@@ -195,10 +167,9 @@ fn begin(
             held::hold(number, Box::new(Computing { lead, ttl })).ok_or_else(nothing_waits)?;
             number.into_lua_multi(lua)
         }
-        Turn::Wait(other) if held::holds(other.number()) => Err(misuse(
-            "cache.fetch",
-            "the function fetches the very key that it computes",
-        )),
+        Turn::Wait(other) if held::holds(other.number()) => {
+            Err(misuse("cache.fetch", "the function fetches the very key that it computes"))
+        }
         Turn::Wait(other) => {
             fiber::keep(Box::new(other)).ok_or_else(nothing_waits)?;
             "wait".into_lua_multi(lua)
@@ -234,11 +205,7 @@ fn came(lua: &Lua, kept: Option<Arc<Kept>>) -> Result<MultiValue> {
 
 /// The last step of `fetch`: keeps and hands out what the function gave. After an error, or nil, the next who waits
 /// computes.
-fn finish(
-    lua: &Lua,
-    cache: &Cache,
-    (number, ok, value, boxed): (u64, bool, Value, bool),
-) -> Result<()> {
+fn finish(lua: &Lua, cache: &Cache, (number, ok, value, boxed): (u64, bool, Value, bool)) -> Result<()> {
     let held = held::let_go(number).and_then(|held| held.downcast::<Computing>().ok());
     let Some(Computing { lead, ttl }) = held.map(|held| *held) else {
         return Ok(());
@@ -246,14 +213,7 @@ fn finish(
     if !ok || value.is_nil() {
         return Ok(());
     }
-    let Some(kept) = Kept::read(
-        lua,
-        "cache.fetch",
-        &value,
-        boxed,
-        cache.store.limits().entry,
-    )?
-    else {
+    let Some(kept) = Kept::read(lua, "cache.fetch", &value, boxed, cache.store.limits().entry)? else {
         return Ok(());
     };
     let kept = Arc::new(kept);
@@ -264,14 +224,8 @@ fn finish(
 }
 
 impl Cache {
-    fn keep(
-        &self,
-        key: &[u8],
-        kept: &Arc<Kept>,
-        ttl: Option<Duration>,
-    ) -> std::result::Result<(), TooLarge> {
-        self.store
-            .set(key, Arc::clone(kept), kept.size(), ttl, Instant::now())
+    fn keep(&self, key: &[u8], kept: &Arc<Kept>, ttl: Option<Duration>) -> std::result::Result<(), TooLarge> {
+        self.store.set(key, Arc::clone(kept), kept.size(), ttl, Instant::now())
     }
 }
 

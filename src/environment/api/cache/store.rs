@@ -26,11 +26,7 @@ pub struct Limits {
 impl Default for Limits {
     /// 64 MiB, 100,000 entries, 8 MiB for one.
     fn default() -> Self {
-        Self {
-            bytes: 64 << 20,
-            entries: 100_000,
-            entry: 8 << 20,
-        }
+        Self { bytes: 64 << 20, entries: 100_000, entry: 8 << 20 }
     }
 }
 
@@ -69,17 +65,8 @@ impl<V> Entry<V> {
 impl<V> Store<V> {
     /// An empty store.
     pub fn new(limits: Limits) -> Self {
-        let inner = Inner {
-            index: HashMap::new(),
-            slots: Vec::new(),
-            free: Vec::new(),
-            hand: 0,
-            bytes: 0,
-        };
-        Self {
-            limits,
-            inner: Mutex::new(inner),
-        }
+        let inner = Inner { index: HashMap::new(), slots: Vec::new(), free: Vec::new(), hand: 0, bytes: 0 };
+        Self { limits, inner: Mutex::new(inner) }
     }
 
     /// What bounds it.
@@ -122,13 +109,7 @@ impl<V> Store<V> {
         while inner.bytes + size > self.limits.bytes || inner.index.len() >= self.limits.entries {
             inner.evict(now);
         }
-        inner.insert(Entry {
-            key: key.into(),
-            value,
-            size,
-            expires,
-            used: false,
-        });
+        inner.insert(Entry { key: key.into(), value, size, expires, used: false });
         Ok(())
     }
 
@@ -199,17 +180,11 @@ mod tests {
     use super::*;
 
     fn store(bytes: usize, entries: usize) -> Store<u32> {
-        Store::new(Limits {
-            bytes,
-            entries,
-            entry: 1000,
-        })
+        Store::new(Limits { bytes, entries, entry: 1000 })
     }
 
     fn put(store: &Store<u32>, key: &str, value: u32, now: Instant) {
-        store
-            .set(key.as_bytes(), Arc::new(value), 4, None, now)
-            .unwrap();
+        store.set(key.as_bytes(), Arc::new(value), 4, None, now).unwrap();
     }
 
     fn read(store: &Store<u32>, key: &str, now: Instant) -> Option<u32> {
@@ -234,16 +209,9 @@ mod tests {
         let (store, now) = (store(10_000, 10), Instant::now());
         let ttl = Duration::from_secs(5);
         store.set(b"a", Arc::new(1), 4, Some(ttl), now).unwrap();
-        store
-            .set(b"b", Arc::new(1), 4, Some(Duration::ZERO), now)
-            .unwrap();
-        store
-            .set(b"c", Arc::new(1), 4, Some(Duration::MAX), now)
-            .unwrap();
-        assert_eq!(
-            read(&store, "a", now + ttl - Duration::from_nanos(1)),
-            Some(1)
-        );
+        store.set(b"b", Arc::new(1), 4, Some(Duration::ZERO), now).unwrap();
+        store.set(b"c", Arc::new(1), 4, Some(Duration::MAX), now).unwrap();
+        assert_eq!(read(&store, "a", now + ttl - Duration::from_nanos(1)), Some(1));
         assert_eq!(read(&store, "b", now), None);
         assert_eq!(read(&store, "a", now + ttl), None);
         assert!(!store.delete(b"a", now + ttl));
@@ -259,10 +227,7 @@ mod tests {
         }
         assert!(read(&store, "a", now).is_some());
         put(&store, "d", 1, now);
-        assert_eq!(
-            (read(&store, "a", now), read(&store, "b", now)),
-            (Some(1), None)
-        );
+        assert_eq!((read(&store, "a", now), read(&store, "b", now)), (Some(1), None));
         assert_eq!(store.held().0, 3);
         for key in ["a", "c", "d"] {
             assert!(read(&store, key, now).is_some());
@@ -274,30 +239,16 @@ mod tests {
 
     #[test]
     fn bytes_are_bounded_whatever_comes() {
-        let (store, now) = (
-            Store::new(Limits {
-                bytes: 2_000,
-                entries: 100,
-                entry: 900,
-            }),
-            Instant::now(),
-        );
+        let (store, now) = (Store::new(Limits { bytes: 2_000, entries: 100, entry: 900 }), Instant::now());
         for round in 0..500_usize {
             let key = (round * 7 % 40).to_string();
             let size = round * 31 % 1_000;
             let kept = store.set(key.as_bytes(), Arc::new(round), size, None, now);
             assert_eq!(kept.is_err(), size + key.len() + OVERHEAD > 900);
-            assert_eq!(
-                store.get(key.as_bytes(), now).map(|value| *value),
-                kept.ok().map(|()| round)
-            );
+            assert_eq!(store.get(key.as_bytes(), now).map(|value| *value), kept.ok().map(|()| round));
             let inner = store.inner.lock();
             let counted: usize = inner.slots.iter().flatten().map(|entry| entry.size).sum();
-            assert!(
-                inner.bytes <= 2_000 && inner.bytes == counted,
-                "{} of {counted}",
-                inner.bytes
-            );
+            assert!(inner.bytes <= 2_000 && inner.bytes == counted, "{} of {counted}", inner.bytes);
             assert_eq!(inner.slots.iter().flatten().count(), inner.index.len());
         }
     }

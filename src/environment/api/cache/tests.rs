@@ -33,7 +33,8 @@ fn get_set_delete() {
 #[test]
 fn what_is_kept_is_a_copy() {
     let lua = state_of(&[MODULE], &host());
-    let code = "local t = { x = 1 } cache.set('a', t) t.x = 2 local u = cache.get('a') u.x = 3 assert(cache.get('a').x == 1)";
+    let code =
+        "local t = { x = 1 } cache.set('a', t) t.x = 2 local u = cache.get('a') u.x = 3 assert(cache.get('a').x == 1)";
     lua.load(code).exec().unwrap();
 }
 
@@ -67,24 +68,16 @@ fn every_kind_of_value_comes_back() {
         );
         assert_eq!(answer(&lua, &code), "true", "{value}");
     }
-    for text in [
-        "{}",
-        "[]",
-        "[1,{\"a\":[]},null,9223372036854775807,1.5]",
-        "{\"a\":{\"b\":[[]]}}",
-    ] {
-        let code = format!(
-            "(function() cache.set('k', json.decode('{text}')) return json.encode(cache.get('k')) end)()"
-        );
+    for text in ["{}", "[]", "[1,{\"a\":[]},null,9223372036854775807,1.5]", "{\"a\":{\"b\":[[]]}}"] {
+        let code =
+            format!("(function() cache.set('k', json.decode('{text}')) return json.encode(cache.get('k')) end)()");
         assert_eq!(answer(&lua, &code), text, "{text}");
     }
 }
 
 fn fetching() -> Lua {
     let lua = state_of(&[MODULE, SLEEP, ALL], &host());
-    lua.load("count = 0 function compute() count += 1 return { n = count } end")
-        .exec()
-        .unwrap();
+    lua.load("count = 0 function compute() count += 1 return { n = count } end").exec().unwrap();
     lua
 }
 
@@ -98,19 +91,10 @@ fn fetch_computes_once() {
         ("cache.fetch('b', nil, compute).n", "2"),
         ("cache.fetch('c', { ttl = 0 }, compute).n", "3"),
         ("cache.fetch('c', { ttl = 0 }, compute).n", "4"),
-        (
-            "cache.fetch('d', {}, function() return nil, 'not now' end)",
-            "nil, not now",
-        ),
+        ("cache.fetch('d', {}, function() return nil, 'not now' end)", "nil, not now"),
         ("cache.fetch('d', {}, function() end)", ""),
-        (
-            "cache.fetch('d', {}, function() error('own', 0) end)",
-            "raises own",
-        ),
-        (
-            "pcall(cache.fetch, 'd', {}, function() error({ code = 7 }) end) or 7",
-            "7",
-        ),
+        ("cache.fetch('d', {}, function() error('own', 0) end)", "raises own"),
+        ("pcall(cache.fetch, 'd', {}, function() error({ code = 7 }) end) or 7", "7"),
         (
             "cache.fetch('d', {}, function() return print end)",
             "raises cache.fetch: value: a function cannot be written as JSON",
@@ -119,20 +103,11 @@ fn fetch_computes_once() {
             "cache.fetch('d', {}, function() return cache.fetch('d', {}, compute) end)",
             "raises cache.fetch: the function fetches the very key that it computes",
         ),
-        (
-            "cache.fetch('d', {}, function() return cache.fetch('e', {}, function() return 'inner' end) end)",
-            "inner",
-        ),
+        ("cache.fetch('d', {}, function() return cache.fetch('e', {}, function() return 'inner' end) end)", "inner"),
         ("cache.delete('d')", "true"),
-        (
-            "#cache.fetch('d', {}, function() return string.rep('x', 2^23) end)",
-            "8388608",
-        ),
+        ("#cache.fetch('d', {}, function() return string.rep('x', 2^23) end)", "8388608"),
         ("cache.get('d')", "nil"),
-        (
-            "cache.fetch('d', {}, function() sleep('1ms') return 5 end)",
-            "5",
-        ),
+        ("cache.fetch('d', {}, function() sleep('1ms') return 5 end)", "5"),
         ("cache.get('d')", "5"),
     ] {
         assert_eq!(in_fiber(&lua, &logger, code), wanted, "{code}");
@@ -155,22 +130,11 @@ fn those_who_come_meanwhile_wait_for_the_first() {
 #[test]
 fn a_caller_that_is_cancelled_passes_the_turn_on() {
     let host = host();
-    let (first, second) = (
-        state_of(&[MODULE, SLEEP], &host),
-        state_of(&[MODULE, SLEEP], &host),
-    );
+    let (first, second) = (state_of(&[MODULE, SLEEP], &host), state_of(&[MODULE, SLEEP], &host));
     let logger = Logger::root(slog::Discard, slog::o!());
     on_worker(async {
-        let mut leading = Box::pin(fiber(
-            &first,
-            &logger,
-            "cache.fetch('k', {}, function() sleep(30) return 1 end)",
-        ));
-        let mut waiting = Box::pin(fiber(
-            &second,
-            &logger,
-            "cache.fetch('k', {}, function() return 2 end)",
-        ));
+        let mut leading = Box::pin(fiber(&first, &logger, "cache.fetch('k', {}, function() sleep(30) return 1 end)"));
+        let mut waiting = Box::pin(fiber(&second, &logger, "cache.fetch('k', {}, function() return 2 end)"));
         assert!(poll(&mut leading).is_pending());
         assert!(poll(&mut waiting).is_pending());
         drop(leading);
@@ -192,50 +156,20 @@ fn mistakes() {
                 "cache.set('a', nil)",
                 "raises cache.set: value must not be nil; cache.delete removes a key, json.null can be kept",
             ),
-            (
-                "cache.set('a', print)",
-                "raises cache.set: value: a function cannot be written as JSON",
-            ),
-            (
-                "cache.set('a', { b = { print } })",
-                "raises cache.set: value.b[1]: a function cannot be written as JSON",
-            ),
-            (
-                "cache.set('a', 1, { tll = 5 })",
-                "raises cache.set: unknown option \"tll\"; did you mean \"ttl\"?",
-            ),
+            ("cache.set('a', print)", "raises cache.set: value: a function cannot be written as JSON"),
+            ("cache.set('a', { b = { print } })", "raises cache.set: value.b[1]: a function cannot be written as JSON"),
+            ("cache.set('a', 1, { tll = 5 })", "raises cache.set: unknown option \"tll\"; did you mean \"ttl\"?"),
             (
                 "cache.set('a', 1, { ttl = -1 })",
                 "raises cache.set: option \"ttl\" must be from 0 seconds to 100 years, not -1 seconds",
             ),
-            (
-                "cache.set('a', 1, 60)",
-                "raises cache.set: options must be a table, not a number",
-            ),
-            (
-                "cache.set(1, 1)",
-                "raises cache.set: key must be a string, not a number",
-            ),
-            (
-                "cache.get(string.rep('k', 5000))",
-                "raises cache.get: key must be at most 4096 bytes long, not 5000",
-            ),
-            (
-                "cache.set('a', string.rep('x', 2^23))",
-                "nil, the value is larger than the 8 MiB that the cache takes",
-            ),
-            (
-                "select(2, cache.set('a', string.rep('x', 2^23))).code",
-                "too-large",
-            ),
-            (
-                "cache.fetch('a', function() end)",
-                "raises cache.fetch: options must be a table, not a function",
-            ),
-            (
-                "cache.fetch('a', {}, 1)",
-                "raises cache.fetch: the third argument must be a function, not a number",
-            ),
+            ("cache.set('a', 1, 60)", "raises cache.set: options must be a table, not a number"),
+            ("cache.set(1, 1)", "raises cache.set: key must be a string, not a number"),
+            ("cache.get(string.rep('k', 5000))", "raises cache.get: key must be at most 4096 bytes long, not 5000"),
+            ("cache.set('a', string.rep('x', 2^23))", "nil, the value is larger than the 8 MiB that the cache takes"),
+            ("select(2, cache.set('a', string.rep('x', 2^23))).code", "too-large"),
+            ("cache.fetch('a', function() end)", "raises cache.fetch: options must be a table, not a function"),
+            ("cache.fetch('a', {}, 1)", "raises cache.fetch: the third argument must be a function, not a number"),
         ],
     );
 }

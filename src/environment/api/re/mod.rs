@@ -14,10 +14,7 @@ pub mod pattern;
 mod substitute;
 
 /// The module.
-pub const MODULE: Module = Module {
-    name: "re",
-    install,
-};
+pub const MODULE: Module = Module { name: "re", install };
 
 fn install(lua: &Lua, host: &Arc<Host>) -> Result<Value> {
     let module = lua.create_table()?;
@@ -41,11 +38,7 @@ impl Reach {
     /// The pattern of an argument, compiled.
     fn compiled(&self, function: &str, pattern: &Value) -> Result<Arc<Regex>> {
         let pattern = text(function, "pattern", pattern)?;
-        self.host
-            .process
-            .patterns
-            .get(&pattern)
-            .map_err(|why| misuse(function, why))
+        self.host.process.patterns.get(&pattern).map_err(|why| misuse(function, why))
     }
 
     /// The most bytes that a result may have: what a runspace could not hold must not be built outside of it either.
@@ -60,9 +53,7 @@ fn with<R: mlua::IntoLuaMulti + 'static>(
     host: &Arc<Host>,
     function: fn(&Lua, &Reach, Arguments) -> Result<R>,
 ) -> Result<Function> {
-    let reach = Reach {
-        host: Arc::clone(host),
-    };
+    let reach = Reach { host: Arc::clone(host) };
     lua.create_function(move |lua, arguments| function(lua, &reach, arguments))
 }
 
@@ -73,14 +64,8 @@ fn start(function: &str, init: &Value, length: usize) -> Result<Option<usize>> {
         init => whole(function, "init", init, i64::MIN..=i64::MAX)?,
     };
     let length = i64::try_from(length).unwrap_or(i64::MAX);
-    let begin = if init < 0 {
-        (length + 1).saturating_add(init).max(1)
-    } else {
-        init.max(1)
-    };
-    Ok(usize::try_from(begin - 1)
-        .ok()
-        .filter(|_| begin <= length + 1))
+    let begin = if init < 0 { (length + 1).saturating_add(init).max(1) } else { init.max(1) };
+    Ok(usize::try_from(begin - 1).ok().filter(|_| begin <= length + 1))
 }
 
 fn matched(lua: &Lua, reach: &Reach, (subject, pattern, init, _): Arguments) -> Result<MultiValue> {
@@ -124,19 +109,13 @@ fn integer(number: usize) -> Value {
 }
 
 fn string(lua: &Lua, found: Option<Match<'_>>) -> Result<Value> {
-    found.map_or(Ok(Value::Nil), |found| {
-        lua.create_string(found.as_bytes()).map(Value::String)
-    })
+    found.map_or(Ok(Value::Nil), |found| lua.create_string(found.as_bytes()).map(Value::String))
 }
 
 /// What a match gives: its groups, or all of it when the pattern has none. A group that took no part is nil.
 fn results(lua: &Lua, captures: &Captures<'_>) -> Result<MultiValue> {
     let groups = usize::from(captures.len() > 1);
-    captures
-        .iter()
-        .skip(groups)
-        .map(|group| string(lua, group))
-        .collect()
+    captures.iter().skip(groups).map(|group| string(lua, group)).collect()
 }
 
 fn gmatch(lua: &Lua, reach: &Reach, (text, pattern, _, _): Arguments) -> Result<Function> {
@@ -144,9 +123,7 @@ fn gmatch(lua: &Lua, reach: &Reach, (text, pattern, _, _): Arguments) -> Result<
     let mut search = Search::new(reach.compiled("re.gmatch", &pattern)?);
     lua.create_function_mut(move |lua, _: Variadic<Value>| {
         let subject = subject.as_bytes();
-        search
-            .next(&subject)
-            .map_or_else(nothing, |captures| results(lua, &captures))
+        search.next(&subject).map_or_else(nothing, |captures| results(lua, &captures))
     })
 }
 
@@ -169,11 +146,7 @@ struct Search {
 
 impl Search {
     fn new(regex: Arc<Regex>) -> Self {
-        Self {
-            regex,
-            at: Some(0),
-            last: None,
-        }
+        Self { regex, at: Some(0), last: None }
     }
 
     fn regex(&self) -> &Regex {
@@ -200,9 +173,7 @@ fn split(lua: &Lua, reach: &Reach, (subject, pattern, options, _): Arguments) ->
     let subject = bytes("re.split", "text", &subject)?;
     let regex = reach.compiled("re.split", &pattern)?;
     let limit = Options::read("re.split", &options, &["limit"])?.whole("limit", 1..=i64::MAX)?;
-    let limit = limit.map_or(usize::MAX, |limit| {
-        usize::try_from(limit).unwrap_or(usize::MAX)
-    });
+    let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let parts = lua.create_table()?;
     for (index, part) in regex.splitn(&subject, limit).enumerate() {
         parts.raw_set(index + 1, lua.create_string(part)?)?;
@@ -219,10 +190,7 @@ mod tests {
         check(
             &[super::MODULE],
             &[
-                (
-                    "re.match('key = value', '(\\\\w+) = (\\\\w+)')",
-                    "key, value",
-                ),
+                ("re.match('key = value', '(\\\\w+) = (\\\\w+)')", "key, value"),
                 ("re.match('abc', 'b.')", "bc"),
                 ("re.match('abc', 'x')", "nil"),
                 ("re.match('abc', '(a)|(x)')", "a, nil"),
@@ -282,10 +250,7 @@ mod tests {
         check(
             &[super::MODULE],
             &[
-                (
-                    "re.match('x', '(a')",
-                    "raises re.match: the pattern \"(a\" is wrong at character 1: unclosed group",
-                ),
+                ("re.match('x', '(a')", "raises re.match: the pattern \"(a\" is wrong at character 1: unclosed group"),
                 (
                     "re.match('x', 'a{2,1}')",
                     "raises re.match: the pattern \"a{2,1}\" is wrong at character 2: invalid repetition count range, the start must be <= the end",
@@ -302,26 +267,11 @@ mod tests {
                     "re.match('x', 'a(?=b)')",
                     "raises re.match: the pattern \"a(?=b)\" is wrong at character 2: look-around, including look-ahead and look-behind, is not supported",
                 ),
-                (
-                    "re.match('x', '\\255')",
-                    "raises re.match: pattern must be valid UTF-8",
-                ),
-                (
-                    "re.match(nil, 'x')",
-                    "raises re.match: text must be a string, not nil",
-                ),
-                (
-                    "re.match('x', nil)",
-                    "raises re.match: pattern must be a string, not nil",
-                ),
-                (
-                    "re.match('x', 'x', 'x')",
-                    "raises re.match: init must be a whole number, not a string",
-                ),
-                (
-                    "re.split('x', 'x', { max = 1 })",
-                    "raises re.split: unknown option \"max\"; known: limit",
-                ),
+                ("re.match('x', '\\255')", "raises re.match: pattern must be valid UTF-8"),
+                ("re.match(nil, 'x')", "raises re.match: text must be a string, not nil"),
+                ("re.match('x', nil)", "raises re.match: pattern must be a string, not nil"),
+                ("re.match('x', 'x', 'x')", "raises re.match: init must be a whole number, not a string"),
+                ("re.split('x', 'x', { max = 1 })", "raises re.split: unknown option \"max\"; known: limit"),
                 (
                     "re.split('x', 'x', { limit = 0 })",
                     "raises re.split: option \"limit\" must be a whole number from 1 to 9223372036854775807, not 0",

@@ -61,13 +61,7 @@ impl Kept {
         if self.entries.len() >= MOST {
             self.forget_half();
         }
-        self.entries.insert(
-            pattern.into(),
-            Entry {
-                regex: Arc::clone(regex),
-                used: self.clock,
-            },
-        );
+        self.entries.insert(pattern.into(), Entry { regex: Arc::clone(regex), used: self.clock });
     }
 
     /// Forgets the half that was not used for longest, so that the search for it is rare.
@@ -82,16 +76,10 @@ impl Kept {
 
 fn compile(pattern: &str) -> Result<Regex, String> {
     if pattern.len() > LONGEST {
-        return Err(format!(
-            "a pattern can be at most {LONGEST} bytes long, this one has {}",
-            pattern.len()
-        ));
+        return Err(format!("a pattern can be at most {LONGEST} bytes long, this one has {}", pattern.len()));
     }
     let mut builder = RegexBuilder::new(pattern);
-    builder
-        .size_limit(LARGEST)
-        .dfa_size_limit(LARGEST)
-        .nest_limit(DEEPEST);
+    builder.size_limit(LARGEST).dfa_size_limit(LARGEST).nest_limit(DEEPEST);
     builder.build().map_err(|error| match error {
         regex::Error::CompiledTooBig(_) => {
             format!("the pattern {pattern:?} is too large: repeat less, or match in steps")
@@ -103,18 +91,11 @@ fn compile(pattern: &str) -> Result<Regex, String> {
 /// One sentence of the several lines that the crate draws: a line of carets under the pattern, then `error: why`.
 fn wrong(pattern: &str, drawn: &str) -> String {
     let mut message = format!("the pattern {pattern:?} is wrong");
-    let caret = drawn
-        .lines()
-        .find(|line| line.trim_start().starts_with('^'));
-    if let Some(column) = caret.and_then(|line| line.chars().position(|character| character == '^'))
-    {
+    let caret = drawn.lines().find(|line| line.trim_start().starts_with('^'));
+    if let Some(column) = caret.and_then(|line| line.chars().position(|character| character == '^')) {
         message.push_str(&format!(" at character {}", column.saturating_sub(3)));
     }
-    let why = drawn
-        .lines()
-        .rev()
-        .find_map(|line| line.strip_prefix("error: "))
-        .unwrap_or("it cannot be read");
+    let why = drawn.lines().rev().find_map(|line| line.strip_prefix("error: ")).unwrap_or("it cannot be read");
     message.push_str(&format!(": {why}"));
     message
 }

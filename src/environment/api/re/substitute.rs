@@ -64,17 +64,11 @@ pub(super) fn install(lua: &Lua, host: &Arc<Host>) -> Result<Function> {
         globals.get("error")?,
         table.get("concat")?,
     ];
-    lua.load(COMPOSE)
-        .set_name("=re")
-        .call(MultiValue::from_iter(parts))
+    lua.load(COMPOSE).set_name("=re").call(MultiValue::from_iter(parts))
 }
 
 /// Replaces by a template in one go; answers nil when the text is too long for that.
-fn gsub(
-    lua: &Lua,
-    reach: &Reach,
-    (text, pattern, with, most): Arguments,
-) -> Result<(Option<LuaString>, usize)> {
+fn gsub(lua: &Lua, reach: &Reach, (text, pattern, with, most): Arguments) -> Result<(Option<LuaString>, usize)> {
     let text = bytes("re.gsub", "text", &text)?;
     let regex = reach.compiled("re.gsub", &pattern)?;
     let template = template(&regex, &with)?;
@@ -82,10 +76,7 @@ fn gsub(
     if text.len() > AT_ONCE {
         return Ok((None, 0));
     }
-    let mut replaced = Replaced {
-        text: Vec::with_capacity(text.len()),
-        most: reach.most(),
-    };
+    let mut replaced = Replaced { text: Vec::with_capacity(text.len()), most: reach.most() };
     let (mut done, mut count) = (0, 0);
     for captures in regex.captures_iter(&text).take(most) {
         let Some(found) = captures.get(0) else { break };
@@ -101,13 +92,9 @@ fn gsub(
 fn count_of(most: &Value) -> Result<usize> {
     match most {
         Value::Nil => Ok(usize::MAX),
-        most => Ok(usize::try_from(whole(
-            "re.gsub",
-            "the most replacements",
-            most,
-            0..=i64::MAX,
-        )?)
-        .unwrap_or(usize::MAX)),
+        most => {
+            Ok(usize::try_from(whole("re.gsub", "the most replacements", most, 0..=i64::MAX)?).unwrap_or(usize::MAX))
+        }
     }
 }
 
@@ -116,10 +103,7 @@ fn template(regex: &Regex, value: &Value) -> Result<Template> {
         Value::String(text) => Template::parse(regex, &text.as_bytes()),
         other => {
             let other = kind(other);
-            Err(misuse(
-                "re.gsub",
-                format_args!("replacement must be a string, a table or a function, not {other}"),
-            ))
+            Err(misuse("re.gsub", format_args!("replacement must be a string, a table or a function, not {other}")))
         }
     }
 }
@@ -138,8 +122,7 @@ fn search(lua: &Lua, reach: &Reach, (text, pattern, most, with): Arguments) -> R
     lua.create_function_mut(move |lua, ()| {
         let text = text.as_bytes();
         let captures = if left == 0 { None } else { search.next(&text) };
-        let Some((captures, found)) =
-            captures.and_then(|captures| captures.get(0).map(|found| (captures, found)))
+        let Some((captures, found)) = captures.and_then(|captures| captures.get(0).map(|found| (captures, found)))
         else {
             let rest = lua.create_string(text.get(done..).unwrap_or_default())?;
             return Ok(MultiValue::from_iter([Value::String(rest)]));
@@ -149,10 +132,7 @@ fn search(lua: &Lua, reach: &Reach, (text, pattern, most, with): Arguments) -> R
         done = found.end();
         let mut given = match &template {
             Some(template) => {
-                let mut replaced = Replaced {
-                    text: Vec::new(),
-                    most: limit,
-                };
+                let mut replaced = Replaced { text: Vec::new(), most: limit };
                 template.put(&captures, &mut replaced)?;
                 MultiValue::from_iter([Value::String(lua.create_string(replaced.text)?)])
             }
@@ -174,10 +154,7 @@ struct Replaced {
 impl Replaced {
     fn push(&mut self, bytes: &[u8]) -> Result<()> {
         if self.text.len() + bytes.len() > self.most {
-            return Err(misuse(
-                "re.gsub",
-                "the result is larger than the memory of a runspace",
-            ));
+            return Err(misuse("re.gsub", "the result is larger than the memory of a runspace"));
         }
         self.text.extend_from_slice(bytes);
         Ok(())
@@ -217,18 +194,13 @@ impl Template {
             }
         }
         parts.push(Part::Text(plain..text.len()));
-        Ok(Self {
-            text: text.to_vec(),
-            parts,
-        })
+        Ok(Self { text: text.to_vec(), parts })
     }
 
     fn put(&self, captures: &Captures<'_>, out: &mut Replaced) -> Result<()> {
         self.parts.iter().try_for_each(|part| match part {
             Part::Text(range) => out.push(self.text.get(range.clone()).unwrap_or_default()),
-            Part::Group(group) => captures
-                .get(*group)
-                .map_or(Ok(()), |found| out.push(found.as_bytes())),
+            Part::Group(group) => captures.get(*group).map_or(Ok(()), |found| out.push(found.as_bytes())),
         })
     }
 }
@@ -239,30 +211,23 @@ fn reference(rest: &[u8]) -> Option<(&[u8], usize)> {
         let end = braced.iter().position(|byte| *byte == b'}')?;
         return Some((braced.get(..end)?, end + 2));
     }
-    let end = rest
-        .iter()
-        .position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
-        .unwrap_or(rest.len());
+    let end = rest.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(rest.len());
     Some((rest.get(..end)?, end)).filter(|_| end > 0)
 }
 
 /// The number of a group.
 fn group(regex: &Regex, name: &[u8]) -> Result<usize> {
     let name = String::from_utf8_lossy(name);
-    let numbered = name
-        .parse::<usize>()
-        .ok()
-        .filter(|number| *number < regex.captures_len());
-    let named = || {
-        regex
-            .capture_names()
-            .position(|known| known == Some(&*name))
-    };
+    let numbered = name.parse::<usize>().ok().filter(|number| *number < regex.captures_len());
+    let named = || regex.capture_names().position(|known| known == Some(&*name));
     numbered.or_else(named).ok_or_else(|| {
         let known: Vec<&str> = regex.capture_names().flatten().collect();
         let highest = regex.captures_len() - 1;
         let end = if known.is_empty() { String::new() } else { propose(&name, known.into_iter()) };
-        misuse("re.gsub", format_args!("the replacement names a group {name:?}, but those of the pattern are 0 to {highest}{end}"))
+        misuse(
+            "re.gsub",
+            format_args!("the replacement names a group {name:?}, but those of the pattern are 0 to {highest}{end}"),
+        )
     })
 }
 
@@ -280,35 +245,20 @@ mod tests {
                 ("re.gsub('hello world', 'o', '0')", "hell0 w0rld, 2"),
                 ("re.gsub('hello world', 'o', '0', 1)", "hell0 world, 1"),
                 ("re.gsub('hello world', 'o', '0', 0)", "hello world, 0"),
-                (
-                    "re.gsub('john smith', '(\\\\w+) (\\\\w+)', '$2 ${1}')",
-                    "smith john, 1",
-                ),
-                (
-                    "re.gsub('john', '(?P<first>\\\\w)(\\\\w+)', '$first.')",
-                    "j., 1",
-                ),
+                ("re.gsub('john smith', '(\\\\w+) (\\\\w+)', '$2 ${1}')", "smith john, 1"),
+                ("re.gsub('john', '(?P<first>\\\\w)(\\\\w+)', '$first.')", "j., 1"),
                 ("re.gsub('5', '\\\\d', '$$$0')", "$5, 1"),
                 ("re.gsub('abc', '', '-')", "-a-b-c-, 4"),
                 ("re.gsub('abc', '\\\\w', string.upper)", "ABC, 3"),
-                (
-                    "re.gsub('abc', '\\\\w', { a = 'x', b = false, c = 3 })",
-                    "xb3, 3",
-                ),
+                ("re.gsub('abc', '\\\\w', { a = 'x', b = false, c = 3 })", "xb3, 3"),
                 ("re.gsub('$a $b', '\\\\$(\\\\w)', { a = 'x' })", "x $b, 2"),
-                (
-                    "re.gsub('a1', '(\\\\w)(\\\\d)', function(letter, digit) return digit .. letter end)",
-                    "1a, 1",
-                ),
+                ("re.gsub('a1', '(\\\\w)(\\\\d)', function(letter, digit) return digit .. letter end)", "1a, 1"),
                 ("re.gsub('abc', 'b', function() end)", "abc, 1"),
                 (
                     "re.gsub('abc', 'b', function() return {} end)",
                     "raises re.gsub: a replacement must be a string, not a table",
                 ),
-                (
-                    "re.gsub('abc', 'b', function() error('own', 0) end)",
-                    "raises own",
-                ),
+                ("re.gsub('abc', 'b', function() error('own', 0) end)", "raises own"),
                 (
                     "re.gsub('abc', 'b', true)",
                     "raises re.gsub: replacement must be a string, a table or a function, not a boolean",
@@ -366,10 +316,7 @@ mod tests {
                     "(function() local t, n = re.gsub(string.rep('ab', 2^16), '', '-', 2) return #t, n end)()",
                     "131074, 2",
                 ),
-                (
-                    "(function() local t, n = re.gsub(string.rep('ab', 2^16), 'x', '-') return #t, n end)()",
-                    "131072, 0",
-                ),
+                ("(function() local t, n = re.gsub(string.rep('ab', 2^16), 'x', '-') return #t, n end)()", "131072, 0"),
                 (
                     "re.gsub(string.rep('x', 2^17), '.', '$1')",
                     "raises re.gsub: the replacement names a group \"1\", but those of the pattern are 0 to 0",
@@ -387,10 +334,7 @@ mod tests {
         check_waiting(
             &[MODULE, SLEEP],
             &[
-                (
-                    "re.gsub('ab', '.', function(c) sleep('1ms') return c:upper() end)",
-                    "AB, 2",
-                ),
+                ("re.gsub('ab', '.', function(c) sleep('1ms') return c:upper() end)", "AB, 2"),
                 (
                     "re.gsub('ab', '.', setmetatable({}, { __index = function(_, k) sleep('1ms') return k .. k end }))",
                     "aabb, 2",
