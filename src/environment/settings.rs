@@ -54,16 +54,25 @@ pub struct Environment {
     pub name: Arc<str>,
     /// Limits and habits.
     pub settings: EnvironmentSettings,
-    /// The variables it sees, by their Lua name.
-    pub variables: BTreeMap<String, Typed>,
-    /// The secrets it sees, by their Lua name.
-    pub secrets: BTreeMap<String, String>,
+    /// The variables it sees, by their Lua name; `None` for an optional one that is absent.
+    pub variables: BTreeMap<String, Option<Typed>>,
+    /// The secrets it sees, by their Lua name; `None` for an optional one that is absent.
+    pub secrets: BTreeMap<String, Option<String>>,
     /// What `require` finds, by module name (dots as written in Lua).
     pub modules: BTreeMap<String, Arc<Script>>,
     /// The folders searched for modules, for the message when there is none of that name.
     pub module_folders: Vec<PathBuf>,
     /// Run once for each runspace.
     pub startup: Option<Arc<Script>>,
+}
+
+/// What names of modules are made of, for messages.
+pub const MODULE_NAMES: &str = "a module name holds letters, digits, `_`, `-` and dots between folders";
+
+/// Whether a module can have this name.
+pub fn is_module_name(name: &str) -> bool {
+    let is_letter = |char: char| char.is_alphanumeric() || char == '_' || char == '-';
+    name.split('.').all(|part| !part.is_empty() && part.chars().all(is_letter))
 }
 
 impl Environment {

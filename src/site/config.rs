@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::diag::Diagnostics;
+use crate::diag::{Diagnostic, Diagnostics, Span, codes};
 use crate::endpoint::settings::{EndpointSettings, GroupSettings};
 use crate::environment::declaration::EnvironmentDeclaration;
 use crate::exchange::Typed;
@@ -114,19 +114,28 @@ impl Config {
 
     fn decode_variables(&mut self, reader: &Reader<'_>) {
         for entry in reader.children() {
-            let values = entry.args::<Plain>();
-            let mut typed: Vec<Typed> = values.into_iter().filter_map(|at| typed(at.it)).collect();
-            let value = if typed.len() == 1 { typed.pop() } else { Some(Typed::Many(typed)) };
+            let value = entry.arg::<Plain>(0).and_then(|at| {
+                if matches!(at.it, Plain::Integer(number) if i64::try_from(number).is_err()) {
+                    entry.report(too_large(entry.name(), at.span));
+                }
+                typed(at.it)
+            });
             self.variables.push((At { it: entry.name().to_owned(), span: entry.span() }, value));
         }
     }
 }
 
-/// A plain value as scripts see it; `#null` is no value.
+fn too_large(name: &str, span: Span) -> Diagnostic {
+    let message = format!("`{name}`: must be from {} to {}", i64::MIN, i64::MAX);
+    let help = "Lua holds no larger whole numbers; in quotes it is text and keeps its digits";
+    Diagnostic::new(&codes::VALUE_RANGE, message, span, "out of range").help(help)
+}
+
+/// A plain value as scripts see it; `#null`, and a number that Lua cannot hold, is no value.
 fn typed(plain: Plain) -> Option<Typed> {
     match plain {
         Plain::Text(text) => Some(Typed::Text(text)),
-        Plain::Integer(number) => Some(i64::try_from(number).map_or(Typed::Number(number as f64), Typed::Integer)),
+        Plain::Integer(number) => i64::try_from(number).ok().map(Typed::Integer),
         Plain::Float(number) => Some(Typed::Number(number)),
         Plain::Boolean(flag) => Some(Typed::Boolean(flag)),
         Plain::Null => None,

@@ -8,7 +8,7 @@ use mlua::{Function, Lua, Table, Value};
 use super::{Host, Module};
 use crate::environment::chunks::Chunks;
 use crate::environment::fiber;
-use crate::environment::settings::Environment;
+use crate::environment::settings::{Environment, MODULE_NAMES, is_module_name};
 use crate::kdl::suggest;
 
 /// `require(name)`.
@@ -85,6 +85,9 @@ fn find(lua: &Lua, environment: &Environment, name: &str) -> mlua::Result<(Value
 }
 
 fn unknown(environment: &Environment, name: &str) -> mlua::Error {
+    if !is_module_name(name) {
+        return mlua::Error::runtime(format!("there is no module `{name}`: {MODULE_NAMES}"));
+    }
     let known = environment.modules.keys().map(String::as_str);
     let near = suggest::closest(name, known).map(|near| format!("; did you mean `{near}`?"));
     let folders: Vec<String> = environment.module_folders.iter().map(|folder| folder.display().to_string()).collect();

@@ -32,7 +32,8 @@ impl UserData for Secrets {
 }
 
 impl Secrets {
-    fn read(&self, lua: &Lua, name: &Value) -> Result<LuaString> {
+    /// A secret, or nothing when it is optional and absent.
+    fn read(&self, lua: &Lua, name: &Value) -> Result<Option<LuaString>> {
         let environment = &self.0.environment;
         let found = match name {
             Value::String(name) => name.to_str().ok().and_then(|name| environment.secrets.get(&*name)),
@@ -40,7 +41,7 @@ impl Secrets {
         };
         let missing =
             || undeclared("secrets", "secret", &environment.name, name, environment.secrets.keys().map(String::as_str));
-        lua.create_string(found.ok_or_else(missing)?)
+        found.ok_or_else(missing)?.as_ref().map(|secret| lua.create_string(secret)).transpose()
     }
 }
 
@@ -55,15 +56,16 @@ mod tests {
             &[
                 ("secrets.api_key", "k-123"),
                 ("secrets['api_key']", "k-123"),
+                ("secrets.absent", "nil"),
                 (
                     "secrets.apikey",
                     "raises secrets: environment \"main\" sees no secret \"apikey\"; did you mean \"api_key\"?",
                 ),
                 (
                     "secrets['\\255']",
-                    "raises secrets: environment \"main\" sees no secret \"\u{fffd}\"; known: api_key",
+                    "raises secrets: environment \"main\" sees no secret \"\u{fffd}\"; known: absent, api_key",
                 ),
-                ("secrets[1]", "raises secrets: environment \"main\" sees no secret \"1\"; known: api_key"),
+                ("secrets[1]", "raises secrets: environment \"main\" sees no secret \"1\"; known: absent, api_key"),
                 ("(function() secrets.api_key = 1 end)()", "raises secrets: they cannot be changed by a script"),
                 (
                     "(function() for name in secrets do end end)()",

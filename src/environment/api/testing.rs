@@ -17,7 +17,8 @@ use crate::environment::settings::{Environment, EnvironmentSettings};
 use crate::exchange::Typed;
 use crate::script::{LineMap, Script, ScriptId};
 
-/// A host with a variable of each type, one secret, node `here`, generation 3.
+/// A host with a variable of each type and one that is absent, two secrets of which one is absent, node `here`,
+/// generation 3.
 pub fn host() -> Arc<Host> {
     let texts = Typed::Many(vec![Typed::Text("a".into()), Typed::Text("b".into())]);
     let variables = [
@@ -26,12 +27,14 @@ pub fn host() -> Arc<Host> {
         ("ratio", Typed::Number(0.5)),
         ("debug", Typed::Boolean(true)),
         ("hosts", texts),
+        ("large", Typed::Integer((1 << 53) + 1)),
     ];
+    let variables = variables.map(|(name, value)| (name.to_owned(), Some(value)));
     let environment = Environment {
         name: "main".into(),
         settings: EnvironmentSettings::default(),
-        variables: variables.map(|(name, value)| (name.to_owned(), value)).into(),
-        secrets: [("api_key".to_owned(), "k-123".to_owned())].into(),
+        variables: variables.into_iter().chain([("absent".to_owned(), None)]).collect(),
+        secrets: [("api_key".to_owned(), Some("k-123".to_owned())), ("absent".to_owned(), None)].into(),
         modules: BTreeMap::new(),
         module_folders: Vec::new(),
         startup: None,

@@ -6,26 +6,36 @@ use mlua::{Lua, Result, Table, Value};
 
 use crate::environment::api::arguments::{misuse, name_of, propose};
 use crate::environment::api::{Host, Module};
+use crate::environment::json_read::{self, Item};
 use crate::exchange::Typed;
 
 /// The module.
 pub const MODULE: Module = Module { name: "vars", install };
 
 fn install(lua: &Lua, host: &Arc<Host>) -> Result<Value> {
-    let module = lua.create_table()?;
-    for (name, value) in &host.environment.variables {
-        module.raw_set(name.as_str(), to_lua(lua, value)?)?;
-    }
+    let present: Vec<(&[u8], Item<'_>)> = host.environment.variables.iter().filter_map(item).collect();
+    let module = json_read::record(lua, present.into_iter())?;
+    module.for_each(|_: Value, value: Value| {
+        value.as_table().into_iter().for_each(|list| list.set_readonly(true));
+        Ok(())
+    })?;
     module.set_metatable(Some(strict(lua, host)?))?;
     module.set_readonly(true);
     Ok(Value::Table(module))
 }
 
-/// A metatable whose `__index` is reached only by names that are not declared.
+fn item<'v>((name, value): (&'v String, &'v Option<Typed>)) -> Option<(&'v [u8], Item<'v>)> {
+    value.as_ref().map(|value| (name.as_bytes(), Item::Typed(value)))
+}
+
+/// A metatable whose `__index` is reached only by names that have no value: nil when they are declared.
 fn strict(lua: &Lua, host: &Arc<Host>) -> Result<Table> {
     let metatable = lua.create_table()?;
     let host = Arc::clone(host);
     let index = lua.create_function(move |_, (_, name): (Value, Value)| -> Result<Value> {
+        if host.environment.variables.contains_key(&name_of(&name)) && name.is_string() {
+            return Ok(Value::Nil);
+        }
         Err(undeclared(
             "vars",
             "variable",
@@ -53,23 +63,6 @@ pub fn undeclared<'a>(
     misuse(module, format_args!("environment {environment:?} sees no {noun} {name:?}{end}"))
 }
 
-fn to_lua(lua: &Lua, value: &Typed) -> Result<Value> {
-    Ok(match value {
-        Typed::Text(text) => Value::String(lua.create_string(text)?),
-        Typed::Integer(integer) => Value::Integer(*integer),
-        Typed::Number(number) => Value::Number(*number),
-        Typed::Boolean(boolean) => Value::Boolean(*boolean),
-        Typed::Many(values) => {
-            let list = lua.create_table_with_capacity(values.len(), 0)?;
-            for value in values {
-                list.raw_push(to_lua(lua, value)?)?;
-            }
-            list.set_readonly(true);
-            Value::Table(list)
-        }
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use crate::environment::api::testing::check;
@@ -84,8 +77,10 @@ mod tests {
                 ("vars.ratio", "0.5"),
                 ("vars.debug", "true"),
                 ("table.concat(vars.hosts, ' ')", "a b"),
-                ("(function() local n = 0 for name in pairs(vars) do n += 1 end return n end)()", "5"),
-                ("(function() local n = 0 for name in vars do n += 1 end return n end)()", "5"),
+                ("tostring(vars.large)", "9007199254740993"),
+                ("vars.absent", "nil"),
+                ("(function() local n = 0 for name in pairs(vars) do n += 1 end return n end)()", "6"),
+                ("(function() local n = 0 for name in vars do n += 1 end return n end)()", "6"),
             ],
         );
     }
@@ -101,11 +96,11 @@ mod tests {
                 ),
                 (
                     "vars.x",
-                    "raises vars: environment \"main\" sees no variable \"x\"; known: debug, greeting, hosts, limit, ratio",
+                    "raises vars: environment \"main\" sees no variable \"x\"; known: absent, debug, greeting, hosts, large, limit, ratio",
                 ),
                 (
                     "vars[1]",
-                    "raises vars: environment \"main\" sees no variable \"1\"; known: debug, greeting, hosts, limit, ratio",
+                    "raises vars: environment \"main\" sees no variable \"1\"; known: absent, debug, greeting, hosts, large, limit, ratio",
                 ),
                 ("(function() vars.greeting = 1 end)()", "raises attempt to modify a readonly table"),
                 ("(function() vars.hosts[1] = 1 end)()", "raises attempt to modify a readonly table"),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::diag::{Diagnostic, Span, codes};
 use crate::environment::declaration::EnvironmentDeclaration;
-use crate::environment::settings::{Environment, EnvironmentSettings};
+use crate::environment::settings::{Environment, EnvironmentSettings, MODULE_NAMES, is_module_name};
 use crate::script::Script;
 use crate::site::files::FileText;
 use crate::site::requires;
@@ -227,6 +227,7 @@ fn unknown_module(folders: &[PathBuf], script: &Script, name: &str, span: Span) 
     let known: Vec<String> = folders.iter().flat_map(|folder| module_names(folder)).collect();
     let near = names::nearest(name, known.iter().map(String::as_str));
     let help = match near {
+        _ if !is_module_name(name) => MODULE_NAMES.to_owned(),
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("looked for {}.lua in {}", name.replace('.', "/"), tried.join(", ")),
     };
@@ -242,11 +243,10 @@ enum Found {
 
 /// Looks a module up the way `require` names it: dots are folders, `.lua` before `.luau`, then `init`.
 fn find_module(resolver: &mut Resolver<'_>, folders: &[PathBuf], name: &str) -> Found {
-    let relative = name.replace('.', "/");
-    let safe = !relative.is_empty() && relative.split('/').all(|part| !part.is_empty());
-    if !safe || relative.contains(['\\', '\0']) {
+    if !is_module_name(name) {
         return Found::Nothing;
     }
+    let relative = name.replace('.', "/");
     for folder in folders {
         for ending in [".lua", ".luau", "/init.lua", "/init.luau"] {
             let path = folder.join(format!("{relative}{ending}"));

@@ -58,7 +58,7 @@ pub(super) fn resolve(mut resolver: Resolver<'_>) -> Site {
         endpoints: endpoints.into_iter().map(|resolved| resolved.endpoint).collect(),
         statics: statics.into_iter().map(|resolved| Arc::new(resolved.folder)).collect(),
         logging: config.logging.clone(),
-        secret_values: secrets.into_values().collect(),
+        secret_values: secrets.into_values().flatten().collect(),
     }
 }
 
@@ -166,7 +166,7 @@ fn something(resolver: &mut Resolver<'_>) {
     );
 }
 
-/// The values that an environment sees, by their Lua name.
-pub(super) type Variables = BTreeMap<String, Typed>;
-/// The secrets that an environment sees, by their Lua name.
-pub(super) type Secrets = BTreeMap<String, String>;
+/// The values that an environment sees, by their Lua name; `None` for an optional one that is absent.
+pub(super) type Variables = BTreeMap<String, Option<Typed>>;
+/// The secrets that an environment sees, by their Lua name; `None` for an optional one that is absent.
+pub(super) type Secrets = BTreeMap<String, Option<String>>;

@@ -32,14 +32,14 @@ pub(super) fn lua_name(name: &str) -> String {
 pub(super) fn variables(resolver: &mut Resolver<'_>) -> Variables {
     let config = resolver.config;
     distinct(resolver, "variable", config.variables.iter().map(|(name, _)| name));
-    config.variables.iter().filter_map(|(name, value)| Some((lua_name(&name.it), value.clone()?))).collect()
+    config.variables.iter().map(|(name, value)| (lua_name(&name.it), value.clone())).collect()
 }
 
-/// All secrets by their Lua name; absent optional ones are left out.
+/// All secrets by their Lua name.
 pub(super) fn secrets(resolver: &mut Resolver<'_>) -> Secrets {
     let config = resolver.config;
     distinct(resolver, "secret", config.secrets.iter().map(|(name, _)| name));
-    config.secrets.iter().filter_map(|(name, value)| Some((lua_name(&name.it), value.clone()?))).collect()
+    config.secrets.iter().map(|(name, value)| (lua_name(&name.it), value.clone())).collect()
 }
 
 /// Reports names that stand twice, or that are one name in Lua.
