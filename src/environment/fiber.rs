@@ -37,6 +37,7 @@ use mlua::ffi;
 
 use super::call::CallContext;
 use super::held::Held;
+use super::places;
 use super::ticker::Slice;
 use super::turns::let_others_run;
 
@@ -47,6 +48,9 @@ const STACK_SIZE: usize = if cfg!(debug_assertions) { 8 << 20 } else { 1 << 20 }
 const SPARE_STACKS: usize = 64;
 /// How often a cancelled handler is resumed before it is abandoned.
 const UNWIND_TRIES: usize = 1000;
+
+/// How many functions of the host may stand above the innermost one of the user's, where a handler is found to be.
+const MAX_LEVELS: c_int = 64;
 
 /// What a fiber is resumed with.
 #[derive(Clone, Copy, PartialEq)]
@@ -303,9 +307,9 @@ unsafe fn over_memory(state: *mut ffi::lua_State, limit: usize) -> bool {
     }
 }
 
-/// The chunk and line of the innermost Lua function.
+/// The chunk and line of the innermost function of the user's scripts: what the host has in Lua is not his.
 unsafe fn place_of(state: *mut ffi::lua_State) -> Option<(String, u32)> {
-    for level in 0..16 {
+    for level in 0..MAX_LEVELS {
         // SAFETY: a zeroed record is what Luau fills; the names point into the state and are copied at once.
         unsafe {
             let mut record: ffi::lua_Debug = std::mem::zeroed();
@@ -313,8 +317,10 @@ unsafe fn place_of(state: *mut ffi::lua_State) -> Option<(String, u32)> {
                 return None;
             }
             if record.currentline > 0 && !record.short_src.is_null() {
-                let name = CStr::from_ptr(record.short_src).to_string_lossy().into_owned();
-                return Some((name, record.currentline as u32));
+                let name = CStr::from_ptr(record.short_src).to_string_lossy();
+                if places::is_script(&name) {
+                    return Some((name.into_owned(), record.currentline as u32));
+                }
             }
         }
     }

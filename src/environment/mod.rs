@@ -12,6 +12,7 @@ pub mod waiting;
 
 mod answer;
 mod captured;
+mod caught;
 mod chunks;
 mod form;
 mod headers;

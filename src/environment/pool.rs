@@ -329,7 +329,7 @@ impl Pool {
             runspace = self.start(runspace, startup.clone()).await?;
         }
         if !self.environment.settings.persistent {
-            runspace.finish().map_err(|error| places::split(&error.to_string(), |_| false).0)?;
+            runspace.finish().map_err(|error| places::told(&error).0)?;
         }
         count(&self.counters.built);
         *self.unhealthy.lock() = None;

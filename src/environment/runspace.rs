@@ -136,26 +136,13 @@ impl Runspace {
         if is_memory(error) {
             return Failure::Memory;
         }
-        let (message, traceback) = match error {
-            mlua::Error::CallbackError { traceback, cause } => {
-                let (message, _) = places::split(&innermost(cause).to_string(), |_| false);
-                (message, format!("\nstack traceback:{traceback}"))
-            }
-            other => (other.to_string(), String::new()),
-        };
-        let (message, traceback) = places::split(&(message + &traceback), is_user_frame);
-        let message = match traceback.lines().next().filter(|_| !message.contains('#')) {
-            Some(frame) => {
-                format!("{}: {message}", frame.split_whitespace().next().unwrap_or_default().trim_end_matches(':'))
-            }
-            None => message,
-        };
+        let (message, traceback) = places::told(error);
         Failure::Script { message: self.rewrite(&message), traceback: self.rewrite(&traceback) }
     }
 
     /// Places as the user knows them.
     pub(super) fn rewrite(&self, text: &str) -> String {
-        places::rewrite(text, |number| self.lua.app_data_ref::<Chunks>().and_then(|chunks| chunks.script(number)))
+        places::in_files(&self.lua, text)
     }
 
     /// Whether more than the limit is in use even after a collection.
@@ -169,21 +156,6 @@ impl Runspace {
     }
 }
 
-/// A frame of a traceback that lies in a file of the site: `site.kdl#17:3 …`.
-fn is_user_frame(line: &str) -> bool {
-    let Some((_, rest)) = line.split_once('#') else {
-        return false;
-    };
-    rest.starts_with(|char: char| char.is_ascii_digit())
-}
-
-fn innermost(error: &mlua::Error) -> &mlua::Error {
-    match error {
-        mlua::Error::CallbackError { cause, .. } | mlua::Error::WithContext { cause, .. } => innermost(cause),
-        other => other,
-    }
-}
-
 fn is_memory(error: &mlua::Error) -> bool {
-    matches!(innermost(error), mlua::Error::MemoryError(_))
+    matches!(places::innermost(error), mlua::Error::MemoryError(_))
 }

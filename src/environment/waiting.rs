@@ -12,6 +12,7 @@ use std::pin::Pin;
 use mlua::{Function, Lua, MultiValue};
 
 use super::fiber;
+use super::places::HOST_CHUNK;
 
 /// What a waiting function waits for.
 pub type Pending<T> = Pin<Box<dyn Future<Output = T>>>;
@@ -42,7 +43,7 @@ pub fn waiting_function<T: 'static>(
         let value = waited.map_err(|_| mlua::Error::runtime("the request was cancelled"))?;
         finish(lua, value)
     })?;
-    lua.load(COMPOSE).set_name("=host").call((start, wait, finish))
+    lua.load(COMPOSE).set_name(HOST_CHUNK).call((start, wait, finish))
 }
 
 fn keep(value: Box<dyn Any>) -> mlua::Result<()> {

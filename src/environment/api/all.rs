@@ -13,6 +13,7 @@ use mlua::{Function, Lua, MultiValue, Table, Value};
 
 use super::{Host, Module};
 use crate::environment::fiber::{self, Fiber, Stop};
+use crate::environment::places::HOST_CHUNK;
 use crate::environment::waiting::{Pending, waiting_function};
 
 /// `all(functions)`.
@@ -22,9 +23,11 @@ pub(super) const MODULE: Module = Module { name: "all", install };
 const MAX_CHILDREN: usize = 100;
 
 /// What is composed in Lua: each child keeps its result in a table and gives only whether it went well. Of several
-/// errors the first in time counts: those of the others come of being ended.
+/// errors the first in time counts: those of the others come of being ended. It is raised as it was, so `pcall` is
+/// taken while it is still Luau's own.
 const COMPOSE: &str = "
 local prepare, wait = ...
+local pcall = pcall
 return function(functions)
     if type(functions) ~= 'table' then error('all: a list of functions is wanted, not ' .. type(functions), 2) end
     local results, children, failure = {}, {}, nil
@@ -49,7 +52,7 @@ end";
 fn install(lua: &Lua, _: &Arc<Host>) -> mlua::Result<Value> {
     let prepare = lua.create_function(prepare)?;
     let wait = waiting_function(lua, |_, _| start(), finish)?;
-    lua.load(COMPOSE).set_name("=all").call((prepare, wait)).map(Value::Function)
+    lua.load(COMPOSE).set_name(HOST_CHUNK).call((prepare, wait)).map(Value::Function)
 }
 
 /// Makes a fiber for each function and keeps them for `start`.

@@ -11,6 +11,7 @@ use crate::environment::api::arguments::{kind, misuse};
 use crate::environment::api::value::{Data, array_metatable, describe};
 use crate::environment::api::{Host, Module};
 use crate::environment::fiber;
+use crate::environment::places::HOST_CHUNK;
 
 /// `log`.
 pub const MODULE: Module = Module { name: "log", install };
@@ -82,8 +83,8 @@ fn install_print(lua: &Lua, _: &Arc<Host>) -> Result<Value> {
 fn composed(lua: &Lua, code: &str, emit: Function) -> Result<Function> {
     let globals: Table = lua.globals();
     let library: (Value, Value, Value) = (globals.get("tostring")?, globals.get("type")?, globals.get("getmetatable")?);
-    let text: Function = lua.load(TEXT).set_name("=log").call(library)?;
-    lua.load(code).set_name("=log").call((emit, text))
+    let text: Function = lua.load(TEXT).set_name(HOST_CHUNK).call(library)?;
+    lua.load(code).set_name(HOST_CHUNK).call((emit, text))
 }
 
 /// Whether `tostring` is to be asked first.

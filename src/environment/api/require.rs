@@ -8,6 +8,7 @@ use mlua::{Function, Lua, Table, Value};
 use super::{Host, Module};
 use crate::environment::chunks::Chunks;
 use crate::environment::fiber;
+use crate::environment::places::HOST_CHUNK;
 use crate::environment::settings::{Environment, MODULE_NAMES, is_module_name};
 use crate::kdl::suggest;
 
@@ -35,7 +36,7 @@ fn install(lua: &Lua, host: &Arc<Host>) -> mlua::Result<Value> {
             if run then return done(name, run()) end
             return known
         end";
-    lua.load(compose).set_name("=require").call((find, done)).map(Value::Function)
+    lua.load(compose).set_name(HOST_CHUNK).call((find, done)).map(Value::Function)
 }
 
 fn install_package(lua: &Lua, _: &Arc<Host>) -> mlua::Result<Value> {

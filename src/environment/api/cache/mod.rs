@@ -13,6 +13,7 @@ use crate::environment::api::cache::kept::Kept;
 use crate::environment::api::cache::store::{Limits, Store, TooLarge};
 use crate::environment::api::error::{Failure, Outcome};
 use crate::environment::api::{Host, Module, ProcessHost};
+use crate::environment::places::HOST_CHUNK;
 use crate::environment::waiting::{Pending, waiting_function};
 use crate::environment::{fiber, held};
 
@@ -92,7 +93,7 @@ fn install(lua: &Lua, host: &Arc<Host>) -> Result<Value> {
         globals.get("error")?,
         globals.get("type")?,
     ];
-    lua.load(COMPOSE).set_name("=cache").call(MultiValue::from_iter(parts)).map(Value::Table)
+    lua.load(COMPOSE).set_name(HOST_CHUNK).call(MultiValue::from_iter(parts)).map(Value::Table)
 }
 
 /// A function of Lua that can reach the cache.

@@ -9,6 +9,7 @@ use regex::bytes::{Captures, Regex};
 use crate::environment::api::Host;
 use crate::environment::api::arguments::{bytes, kind, misuse, propose, whole};
 use crate::environment::api::re::{Arguments, Reach, Search, results, subject, with};
+use crate::environment::places::HOST_CHUNK;
 
 /// Up to so many bytes of text are replaced in one go; more, match by match in Lua, where others get their turn.
 const AT_ONCE: usize = 64 * 1024;
@@ -64,7 +65,7 @@ pub(super) fn install(lua: &Lua, host: &Arc<Host>) -> Result<Function> {
         globals.get("error")?,
         table.get("concat")?,
     ];
-    lua.load(COMPOSE).set_name("=re").call(MultiValue::from_iter(parts))
+    lua.load(COMPOSE).set_name(HOST_CHUNK).call(MultiValue::from_iter(parts))
 }
 
 /// Replaces by a template in one go; answers nil when the text is too long for that.
