@@ -1,8 +1,8 @@
 //! The pool of an environment: its warm runspaces, and the way of a request through one of them.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -11,7 +11,9 @@ use super::api::{Host, ProcessHost};
 use super::call::CallContext;
 use super::fiber::{self, Ended, Fiber, Limits, Stop};
 use super::gate::{Gate, Permit};
+use super::lease::{Discard, Lease, is_old, worker_number};
 use super::places;
+use super::refusals::{PAUSE, Refusals, Untold};
 use super::runspace::{Failure, Runspace};
 use super::settings::Environment;
 use crate::exchange::{Answer, Request};
@@ -32,6 +34,7 @@ pub struct Pool {
     idle: Mutex<VecDeque<(u64, Arc<Runspace>)>>,
     /// Why the startup script failed last, and when.
     unhealthy: Mutex<Option<(String, Instant)>>,
+    refusals: Refusals,
     counters: Counters,
 }
 
@@ -146,6 +149,7 @@ impl Pool {
             log: log.clone(),
             idle: Mutex::default(),
             unhealthy: Mutex::default(),
+            refusals: Refusals::default(),
             counters: Counters::default(),
         });
         for _ in 0..pool.environment.settings.min_runspaces {
@@ -196,7 +200,7 @@ impl Pool {
         let (permit, waited) = match self.gate.enter().await {
             Ok(entered) => entered,
             Err(error) => {
-                count(&self.counters.refused);
+                self.note_refused(&error);
                 let waited = if let RunError::NoRunspace { waited } = error { waited } else { Duration::ZERO };
                 return Ran { outcome: Err(error), waited };
             }
@@ -210,14 +214,8 @@ impl Pool {
 
     /// An idle runspace, this worker's own first, or a new one.
     async fn lease(self: &Arc<Self>, permit: Permit) -> Result<Lease, String> {
-        let worker = worker_number();
-        let idle = {
-            let mut idle = self.idle.lock();
-            let own = idle.iter().rposition(|(last, _)| *last == worker);
-            own.and_then(|at| idle.remove(at)).or_else(|| idle.pop_back())
-        };
-        let runspace = match idle {
-            Some((_, runspace)) => runspace,
+        let runspace = match self.take_idle() {
+            Some(runspace) => runspace,
             None => {
                 if let Some((reason, since)) = &*self.unhealthy.lock()
                     && since.elapsed() < STARTUP_RETRY
@@ -229,7 +227,65 @@ impl Pool {
             }
         };
         self.counters.busy.fetch_add(1, Ordering::Relaxed);
-        Ok(Lease { pool: self.clone(), runspace: Some(runspace), discard: false, _permit: permit })
+        Ok(Lease { pool: self.clone(), runspace: Some(runspace), discard: None, _permit: permit })
+    }
+
+    /// An idle runspace. One that has become too old while it waited is thrown away.
+    fn take_idle(&self) -> Option<Arc<Runspace>> {
+        let worker = worker_number();
+        loop {
+            let (_, runspace) = {
+                let mut idle = self.idle.lock();
+                let own = idle.iter().rposition(|(last, _)| *last == worker);
+                own.and_then(|at| idle.remove(at)).or_else(|| idle.pop_back())?
+            };
+            if !is_old(&runspace, &self.environment.settings) {
+                return Some(runspace);
+            }
+            self.discard(runspace, Discard::Age);
+        }
+    }
+
+    /// Takes back a runspace that can serve again.
+    pub(super) fn give_back(&self, runspace: Arc<Runspace>) {
+        self.idle.lock().push_back((worker_number(), runspace));
+    }
+
+    /// Throws a runspace away, and says so.
+    pub(super) fn discard(&self, runspace: Arc<Runspace>, why: Discard) {
+        count(&self.counters.dropped);
+        let (environment, served) = (&self.environment.name, runspace.served.load(Ordering::Relaxed));
+        match why {
+            Discard::Requests | Discard::Age => slog::debug!(self.log, # "environment", "a runspace was recycled";
+                "environment" => %environment, "requests" => served,
+                "reason" => if why == Discard::Age { "age" } else { "requests" }),
+            Discard::Memory => slog::warn!(self.log, # "environment", "a runspace was thrown away for its memory";
+                "environment" => %environment, "requests" => served, "limit" => self.environment.settings.memory),
+            Discard::Broken => {
+                slog::warn!(self.log, # "environment", "a runspace was thrown away: its handler could not be ended";
+                "environment" => %environment, "requests" => served)
+            }
+        }
+    }
+
+    /// A request ends, and with it its lease.
+    pub(super) fn leave(&self) {
+        self.counters.busy.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Counts a refused request; the first of many is told at once, the rest by their number.
+    fn note_refused(self: &Arc<Self>, error: &RunError) {
+        count(&self.counters.refused);
+        if let Some(untold) = self.refusals.note(error) {
+            self.tell_refused(untold);
+            tokio::task::spawn_local(watch_refused(Arc::downgrade(self)));
+        }
+    }
+
+    fn tell_refused(&self, untold: Untold) {
+        slog::warn!(self.log, # "environment", "requests were refused: every runspace is busy";
+            "environment" => %self.environment.name, "queue_full" => untold.queue_full,
+            "waited_too_long" => untold.waited_too_long);
     }
 
     /// The fiber and the context hold handles into the runspace, and so go before the lease, which lets others have it.
@@ -264,7 +320,7 @@ impl Pool {
         let result = match ended.result {
             Ok(result) => result,
             Err(panic) => {
-                lease.discard = true;
+                lease.discard = Some(Discard::Broken);
                 return Err(self.panicked(&*panic));
             }
         };
@@ -277,7 +333,7 @@ impl Pool {
             (Some(Stop::Cancelled), _) | (None, Ok(None)) => Err(RunError::Cancelled),
             (Some(Stop::Memory), _) | (None, Err(Failure::Memory)) => {
                 count(&self.counters.memory_errors);
-                lease.discard = true;
+                lease.discard = Some(Discard::Memory);
                 let limit = self.environment.settings.memory;
                 Err(RunError::Memory { limit, place: lease.place(ended.place) })
             }
@@ -332,6 +388,8 @@ impl Pool {
             runspace.finish().map_err(|error| places::told(&error).0)?;
         }
         count(&self.counters.built);
+        slog::debug!(self.log, # "environment", "a runspace was built";
+            "environment" => %self.environment.name, "ms" => runspace.born.elapsed().as_millis() as u64);
         *self.unhealthy.lock() = None;
         Ok(runspace)
     }
@@ -381,57 +439,16 @@ impl Pool {
     }
 }
 
-/// A runspace that serves one request. Dropping it gives the runspace back, or throws it away.
-struct Lease {
-    pool: Arc<Pool>,
-    /// There until the lease is dropped.
-    runspace: Option<Arc<Runspace>>,
-    discard: bool,
-    _permit: Permit,
-}
-
-impl Lease {
-    /// A place that Lua told, in the user's files.
-    fn place(&self, place: Option<(String, u32)>) -> String {
-        let told = place.map(|(chunk, line)| format!("{chunk}:{line}")).unwrap_or_default();
-        self.runspace.as_ref().map_or(told.clone(), |runspace| runspace.rewrite(&told))
-    }
-
-    /// Whether the runspace can serve again. A handler that had to be abandoned holds it for ever.
-    fn is_usable(&self, runspace: &Arc<Runspace>) -> bool {
-        let settings = &self.pool.environment.settings;
-        let served = runspace.served.fetch_add(1, Ordering::Relaxed) + 1;
-        let worn = settings.recycle_requests > 0 && served >= settings.recycle_requests;
-        let old = !settings.recycle_age.is_zero() && runspace.born.elapsed() >= settings.recycle_age;
-        let abandoned = Arc::strong_count(runspace) > 1;
-        !(self.discard || worn || old || abandoned || std::thread::panicking() || runspace.is_over())
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        let counters = &self.pool.counters;
-        if let Some(runspace) = self.runspace.take() {
-            if self.is_usable(&runspace) {
-                self.pool.idle.lock().push_back((worker_number(), runspace));
-            } else {
-                count(&counters.dropped);
-            }
-        }
-        counters.busy.fetch_sub(1, Ordering::Relaxed);
-        // The permit goes last, so that whoever gets it finds the runspace.
+/// Tells of requests that are refused, as long as there are some in every pause.
+async fn watch_refused(pool: Weak<Pool>) {
+    loop {
+        tokio::time::sleep(PAUSE).await;
+        let Some(pool) = pool.upgrade() else { break };
+        let Some(untold) = pool.refusals.again() else { break };
+        pool.tell_refused(untold);
     }
 }
 
 fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
-}
-
-/// A number for the thread, so that a worker finds the runspaces whose memory is in its cache.
-fn worker_number() -> u64 {
-    thread_local! {
-        static NUMBER: u64 = NEXT.fetch_add(1, Ordering::Relaxed);
-    }
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    NUMBER.with(|number| *number)
 }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use tokio::task::LocalSet;
 
 use super::api::ProcessHost;
+use super::api::testing::recorded;
 use super::compile::compile;
 use super::gate::Gate;
 use super::pool::{Call, Pool, RunError};
@@ -67,9 +68,13 @@ fn logger() -> slog::Logger {
 }
 
 fn pool(environment: Environment) -> Arc<Pool> {
+    logged_pool(environment, &logger())
+}
+
+fn logged_pool(environment: Environment, log: &slog::Logger) -> Arc<Pool> {
     let gate = Gate::new();
     gate.set_limits(&environment);
-    Pool::build(Arc::new(environment), gate, Arc::new(ProcessHost::default()), &logger())
+    Pool::build(Arc::new(environment), gate, Arc::new(ProcessHost::default()), log)
 }
 
 fn settings(max: usize) -> EnvironmentSettings {
@@ -432,4 +437,51 @@ fn runspaces_are_recycled_by_requests() {
         }
     });
     assert_eq!((pool.stats().built, pool.stats().dropped), (3, 3));
+}
+
+#[test]
+fn an_idle_runspace_that_is_too_old_serves_nobody() {
+    let age = EnvironmentSettings { recycle_age: Duration::from_nanos(1), ..settings(1) };
+    let pool = pool(Environment::named("age", age));
+    assert_eq!((pool.stats().built, pool.stats().idle), (1, 1));
+    assert_eq!(text(&on_worker(run(&pool, &script(1, "return 'fine'"), LONG))), "fine");
+    let stats = pool.stats();
+    assert_eq!(
+        (stats.built, stats.dropped, stats.idle, stats.busy),
+        (2, 2, 0, 0),
+        "the idle one, and that which served"
+    );
+}
+
+#[test]
+fn the_life_of_runspaces_is_recorded() {
+    let limits = EnvironmentSettings { recycle_requests: 2, queue: 0, memory: 8 << 20, ..settings(1) };
+    let (fine, waits) = (script(1, "return 'fine'"), script(2, "sleep(60)"));
+    let grow = script(3, "local t = {} while true do t[#t + 1] = ('x'):rep(1000) .. #t end");
+    let (records, ()) = recorded(slog::Level::Debug, |log| {
+        let pool = logged_pool(Environment::named("life", limits), &log);
+        on_worker(async {
+            for _ in 0..2 {
+                assert_eq!(text(&run(&pool, &fine, LONG).await), "fine");
+            }
+            assert!(run(&pool, &grow, LONG).await.is_err());
+            let mut busy = Box::pin(run(&pool, &waits, LONG));
+            assert!(futures_util::future::poll_immediate(&mut busy).await.is_none());
+            for _ in 0..100 {
+                assert_eq!(run(&pool, &fine, LONG).await.unwrap_err(), RunError::QueueFull);
+            }
+        });
+    });
+    let wanted = [
+        ("DEBG environment a runspace was built", ""),
+        ("DEBG environment a runspace was recycled", " reason=requests requests=2 environment=life"),
+        ("DEBG environment a runspace was built", ""),
+        ("WARN environment a runspace was thrown away for its memory", " environment=life"),
+        ("DEBG environment a runspace was built", ""),
+        ("WARN environment requests were refused: every runspace is busy", " queue_full=1 environment=life"),
+    ];
+    assert_eq!(records.len(), wanted.len(), "{records:#?}");
+    for (record, (begin, end)) in records.iter().zip(wanted) {
+        assert!(record.starts_with(begin) && record.ends_with(end), "{record}");
+    }
 }
