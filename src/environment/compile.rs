@@ -1,10 +1,65 @@
 //! Compiles Luau text to bytecode. Runs no line of it.
 
+use std::collections::BTreeSet;
+
 use mlua::chunk::Compiler;
 
 /// What stands before a handler's text, on its first line, so that `req` is a local and lines stay what they are.
 /// The semicolon keeps a text that begins with `(` from becoming a call.
 const PREFIX: &str = "local req = ...; ";
+
+/// Globals that are the same, with all their fields, for as long as a runspace lives. Luau binds `json.encode` when it
+/// loads a chunk, and calls `type` without looking it up; what may change must be found each time: `server.generation`,
+/// `package.loaded`, and whatever a startup script makes.
+const CONSTANT: &[&str] = &[
+    "abort",
+    "all",
+    "assert",
+    "base64",
+    "bit32",
+    "buffer",
+    "cache",
+    "coroutine",
+    "crypto",
+    "debug",
+    "error",
+    "getmetatable",
+    "hex",
+    "html",
+    "ipairs",
+    "json",
+    "log",
+    "math",
+    "next",
+    "os",
+    "pairs",
+    "pcall",
+    "print",
+    "rawequal",
+    "rawget",
+    "rawlen",
+    "rawset",
+    "re",
+    "redirect",
+    "require",
+    "respond",
+    "select",
+    "setmetatable",
+    "sleep",
+    "string",
+    "table",
+    "time",
+    "tonumber",
+    "tostring",
+    "type",
+    "typeof",
+    "unpack",
+    "url",
+    "utf8",
+    "uuid",
+    "vector",
+    "xpcall",
+];
 
 /// Why a text is no Luau.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +81,16 @@ pub fn compile(text: &str) -> Result<Vec<u8>, SyntaxError> {
     let source = [PREFIX, text].concat();
     // Level 2 would inline functions, whose frames are then missing in tracebacks.
     let compiler = Compiler::new().set_optimization_level(1).set_debug_level(1);
+    let compiler = compiler.set_mutable_globals(changeable(text));
     compiler.compile(source).map_err(|error| told(&error))
+}
+
+/// The words of a text that may be the name of a global whose fields change. Words that are none do no harm.
+fn changeable(text: &str) -> BTreeSet<&str> {
+    let is_letter = |char: char| char.is_ascii_alphanumeric() || char == '_';
+    let words =
+        text.split(|char| !is_letter(char)).filter(|word| word.starts_with(|char| !char::is_ascii_digit(&char)));
+    words.filter(|word| !CONSTANT.contains(word)).collect()
 }
 
 /// Luau tells `LINE: text`, `:LINE: text` or, through mlua, `syntax error: NAME:LINE: text`.

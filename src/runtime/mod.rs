@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 
 use crate::diag::{Diagnostics, Sources};
-use crate::environment::api::ProcessHost;
+use crate::environment::api::{ProcessHost, server};
 use crate::runtime::generation::{Gates, Generation};
 use crate::site::Site;
 use crate::site::load::Loader;
@@ -90,7 +90,7 @@ impl Runtime {
     /// The machine refused something the site asks for.
     pub fn start(site: Arc<Site>) -> io::Result<Arc<Self>> {
         let gates = Gates::default();
-        let process = Arc::new(ProcessHost::default());
+        let process = Arc::new(ProcessHost { node: server::node_name(), ..ProcessHost::default() });
         let first = Generation::build(1, site.clone(), None, &gates, &process)?;
         first.activate(&process);
         let runtime = Self {

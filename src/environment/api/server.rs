@@ -27,6 +27,15 @@ fn install(lua: &Lua, host: &Arc<Host>) -> Result<Value> {
     Ok(Value::Table(module))
 }
 
+/// The name of the host, as the operating system tells it; empty when it has none.
+pub fn node_name() -> String {
+    #[cfg(unix)]
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    #[cfg(not(unix))]
+    let name = std::env::var("COMPUTERNAME").unwrap_or_default();
+    name
+}
+
 fn unknown(name: &Value) -> mlua::Error {
     let name = name_of(name);
     misuse(
