@@ -2,6 +2,7 @@
 //!
 //! A leaf: it knows neither actix nor Lua. A request stays on the worker that received it, so nothing here is `Send`.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -37,6 +38,22 @@ pub enum Typed {
     Boolean(bool),
     /// `many=#true`: the values in order.
     Many(Vec<Typed>),
+}
+
+/// As it stands in a request.
+impl fmt::Display for Typed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => formatter.write_str(text),
+            Self::Integer(number) => number.fmt(formatter),
+            Self::Number(number) => number.fmt(formatter),
+            Self::Boolean(truth) => truth.fmt(formatter),
+            Self::Many(values) => values
+                .iter()
+                .enumerate()
+                .try_for_each(|(at, value)| write!(formatter, "{}{value}", if at > 0 { ", " } else { "" })),
+        }
+    }
 }
 
 /// A request as a handler sees it.

@@ -79,7 +79,10 @@ impl Config {
                 }
                 self.environments.extend(environment);
             }
-            "default-environment" => self.default_environment = reader.arg(0),
+            "default-environment" => {
+                self.default_environment = reader.arg(0);
+                self.incomplete |= self.default_environment.is_none();
+            }
             "endpoint" => {
                 let endpoint = EndpointSettings::decode(reader);
                 self.answers_unread |= endpoint.is_none();

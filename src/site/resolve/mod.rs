@@ -5,6 +5,8 @@
 mod endpoints;
 mod environments;
 mod names;
+mod params;
+mod paths;
 mod routes;
 mod statics;
 
