@@ -8,7 +8,7 @@ use crate::diag::{Diagnostic, Span, codes};
 use crate::endpoint::option::Options;
 use crate::endpoint::option::param::Param;
 use crate::endpoint::settings::{Code, EndpointSettings, GroupSettings};
-use crate::endpoint::{Action, Endpoint, Place};
+use crate::endpoint::{Action, Endpoint};
 use crate::kdl::reader::Text;
 use crate::kdl::scalar::At;
 use crate::logging::feature::Level;
@@ -161,7 +161,7 @@ impl<'w> Walk<'w> {
             params: params?,
             headers: options.headers,
             summary: settings.summary.clone(),
-            place: place(resolver, settings.span),
+            place: resolver.place(settings.span),
         };
         let code_span = settings.code.first().map(Code::span);
         Some(ResolvedEndpoint { endpoint: Arc::new(endpoint), path_span: settings.path.span, code_span })
@@ -212,13 +212,6 @@ impl<'w> Walk<'w> {
             }
         }
     }
-}
-
-/// The place of a node, for people.
-fn place(resolver: &Resolver<'_>, span: Span) -> Place {
-    let sources = &resolver.files.sources;
-    let (line, _) = sources.line_column(span.file, span.start);
-    Place { file: sources.get(span.file).name.clone(), line, span }
 }
 
 fn methods(resolver: &mut Resolver<'_>, settings: &EndpointSettings) -> Option<Vec<Arc<str>>> {
