@@ -211,7 +211,7 @@ impl<'de> Visitor<'de> for Walk {
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
         let inside = self.room()?;
-        self.stack.begin_record(4);
+        self.stack.begin_record(8);
         while fields.next_key_seed(inside)?.is_some() {
             fields.next_value_seed(inside)?;
             self.stack.set_field();
