@@ -2,6 +2,8 @@
 //!
 //! A leaf: it knows neither actix nor Lua. A request stays on the worker that received it, so nothing here is `Send`.
 
+use std::borrow::Cow;
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -37,6 +39,22 @@ pub enum Typed {
     Boolean(bool),
     /// `many=#true`: the values in order.
     Many(Vec<Typed>),
+}
+
+/// As it stands in a request.
+impl fmt::Display for Typed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => formatter.write_str(text),
+            Self::Integer(number) => number.fmt(formatter),
+            Self::Number(number) => number.fmt(formatter),
+            Self::Boolean(truth) => truth.fmt(formatter),
+            Self::Many(values) => values
+                .iter()
+                .enumerate()
+                .try_for_each(|(at, value)| write!(formatter, "{}{value}", if at > 0 { ", " } else { "" })),
+        }
+    }
 }
 
 /// A request as a handler sees it.
@@ -130,4 +148,51 @@ pub enum ContentType {
     Json,
     /// As the handler said, checked for control characters.
     Other(String),
+}
+
+/// An address to send a client to, as a header can hold it: what a URI cannot hold is percent-encoded, control characters
+/// excepted, which no address has and whoever calls refuses.
+pub fn location(address: &str) -> Cow<'_, str> {
+    let bytes = address.as_bytes();
+    let is_escape =
+        |at: usize| matches!(bytes.get(at + 1..at + 3), Some([a, b]) if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
+    let fits = |at: usize, byte: u8| match byte {
+        b'%' => is_escape(at),
+        b' ' | b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' => false,
+        byte => byte.is_ascii(),
+    };
+    if bytes.iter().enumerate().all(|(at, byte)| fits(at, *byte)) {
+        return Cow::Borrowed(address);
+    }
+    let mut encoded = String::with_capacity(address.len() + 16);
+    for (at, byte) in bytes.iter().enumerate() {
+        if fits(at, *byte) {
+            encoded.push(char::from(*byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    Cow::Owned(encoded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_address_cannot_hold_is_encoded_once() {
+        for (address, sent) in [
+            ("/new", "/new"),
+            ("https://a.example/b?c=d&e=%20#f", "https://a.example/b?c=d&e=%20#f"),
+            ("http://[::1]:8080/", "http://[::1]:8080/"),
+            ("/größe", "/gr%C3%B6%C3%9Fe"),
+            ("/a b", "/a%20b"),
+            ("/100%", "/100%25"),
+            ("/%zz%4", "/%25zz%254"),
+            ("/{a}|\\^`\"<>", "/%7Ba%7D%7C%5C%5E%60%22%3C%3E"),
+        ] {
+            assert_eq!(location(address), sent);
+            assert_eq!(location(&location(address)), sent, "it stays as it is");
+        }
+    }
 }

@@ -62,6 +62,8 @@ codes! {
     ENDPOINT_NO_CODE = "endpoint::no-code" Error "an endpoint that has nothing to run";
     ENDPOINT_TWO_CODES = "endpoint::two-codes" Error "an endpoint with two handlers";
     ENDPOINT_PARAM_UNUSED = "endpoint::param-unused" Error "a path parameter that the path does not have";
+    ENDPOINT_PARAM_RANGE = "endpoint::param-range" Error "bounds of a parameter that exclude each other";
+    ENDPOINT_PARAM_SETTING = "endpoint::param-setting" Error "a setting of a parameter that does nothing";
     ENDPOINT_STATUS = "endpoint::status" Error "a status that cannot be sent";
     ENVIRONMENT_AMBIGUOUS = "environment::ambiguous" Error "several environments, and none is the default";
     ENVIRONMENT_MODULES = "environment::modules" Error "a module folder that does not exist";

@@ -11,6 +11,12 @@ use percent_encoding::percent_decode_str;
 /// The first segment of paths that the server keeps for itself.
 const RESERVED: &str = "_moondock";
 
+/// Whether a path as sent (percent-encoded) is one of those that the server keeps for itself.
+pub fn is_reserved(path: &str) -> bool {
+    let first = path.strip_prefix('/').and_then(|rest| rest.split('/').next()).unwrap_or_default();
+    first == RESERVED || first.contains('%') && decode(first).as_deref() == Some(RESERVED)
+}
+
 /// A validated path pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pattern {

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::pattern::{Pattern, Segment, decode};
+use super::pattern::{Pattern, Segment, decode, is_reserved};
 
 /// What was found for a path as sent (percent-encoded).
 #[derive(Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub enum Found<'t, T> {
     Method(String),
     /// A percent-encoding in the path is broken, or decodes to no UTF-8 or a control character.
     Malformed,
-    /// No pattern matches.
+    /// No pattern matches, or the path is reserved.
     Nothing,
 }
 
@@ -85,7 +85,7 @@ impl<T> RouteTable<T> {
         if encoded && decode(path).is_none() {
             return Found::Malformed;
         }
-        let Some(rest) = path.strip_prefix('/') else {
+        let Some(rest) = path.strip_prefix('/').filter(|_| !is_reserved(path)) else {
             return Found::Nothing;
         };
         let mut search = Search { table: self, method, params: Vec::new(), allowed: Vec::new() };

@@ -105,6 +105,18 @@ fn slashes_count() {
     }
 }
 
+#[test]
+fn reserved_paths_are_nobodys() {
+    let table = table(&[("GET", "/{*rest}"), ("ANY", "/{a}/{b}"), ("GET", "/{a}")]);
+    for path in ["/_moondock", "/_moondock/", "/_moondock/x", "/%5Fmoondock/x", "/%5f%6doondock", "/_moondoc%6B/a/b"] {
+        assert_eq!(show(table.find("GET", path)), "404", "{path}");
+        assert_eq!(show(table.find("OPTIONS", path)), "404", "{path}");
+    }
+    for path in ["/_moondocks", "/_Moondock/x", "/a/_moondock", "/_moondock%2Fx"] {
+        assert_ne!(show(table.find("GET", path)), "404", "{path}");
+    }
+}
+
 /// What the patterns say about a path, by trying each of them.
 fn naive(routes: &[Pattern], path: &str) -> Option<usize> {
     let pieces: Vec<&str> = path[1..].split('/').collect();

@@ -2,7 +2,7 @@
 
 use crate::diag::Span;
 use crate::endpoint::option::Options;
-use crate::endpoint::option::param::Param;
+use crate::endpoint::option::param::settings::ParamSettings;
 use crate::kdl::reader::{Reader, Text};
 use crate::kdl::scalar::At;
 
@@ -20,7 +20,7 @@ pub struct EndpointSettings {
     /// Its options.
     pub options: Options,
     /// Its parameters.
-    pub params: Vec<Param>,
+    pub params: Vec<ParamSettings>,
     /// One line of documentation.
     pub summary: Option<String>,
     /// Whether all of the node was understood, so that what is absent is truly absent.
@@ -32,12 +32,18 @@ pub struct EndpointSettings {
 pub struct GroupSettings {
     /// The prefix; `None` for the site itself.
     pub prefix: Option<At<String>>,
+    /// Where its prefix stands, for messages; the word `group` when it has none.
+    pub span: Option<Span>,
     /// What its endpoints inherit.
     pub options: Options,
+    /// Parameters of all its endpoints.
+    pub params: Vec<ParamSettings>,
     /// Its endpoints.
     pub endpoints: Vec<EndpointSettings>,
     /// The groups in it.
     pub groups: Vec<GroupSettings>,
+    /// Whether all of the node was understood, so that what is absent is truly absent.
+    pub complete: bool,
 }
 
 /// A handler of an endpoint.
@@ -84,15 +90,18 @@ impl EndpointSettings {
     pub fn decode(reader: &Reader<'_>) -> Option<Self> {
         let mut methods = reader.args::<String>();
         let path = methods.pop()?;
+        let code = decode_code(reader);
+        // A handler whose value from outside is not there was told already.
+        let unread = CODES.iter().any(|name| reader.child(name).is_some()) && code.is_empty();
         Some(Self {
             span: reader.span(),
             methods,
             path,
-            code: decode_code(reader),
+            code,
             options: Options::decode(reader),
-            params: reader.each("param").iter().filter_map(Param::decode).collect(),
+            params: reader.each("param").iter().filter_map(ParamSettings::decode).collect(),
             summary: reader.get("summary").map(|at| at.it),
-            complete: reader.is_complete(),
+            complete: reader.is_complete() && !unread,
         })
     }
 }
@@ -100,14 +109,21 @@ impl EndpointSettings {
 impl GroupSettings {
     /// Reads a `group` node with all that stands in it.
     pub fn decode(reader: &Reader<'_>) -> Self {
+        let prefix: Option<At<String>> = reader.arg(0);
         Self {
-            prefix: reader.arg(0),
+            span: Some(prefix.as_ref().map_or_else(|| reader.span(), |at| at.span)),
+            prefix,
             options: Options::decode(reader),
+            params: reader.each("param").iter().filter_map(ParamSettings::decode).collect(),
             endpoints: reader.each("endpoint").iter().filter_map(EndpointSettings::decode).collect(),
             groups: reader.each("group").iter().map(Self::decode).collect(),
+            complete: reader.is_complete(),
         }
     }
 }
+
+/// The nodes that say what runs.
+const CODES: [&str; 4] = ["lua", "script", "respond", "redirect"];
 
 fn decode_code(reader: &Reader<'_>) -> Vec<Code> {
     let mut code: Vec<Code> = Vec::new();

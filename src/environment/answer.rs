@@ -9,22 +9,36 @@ use mlua::{Lua, MultiValue, Table, UserData, Value};
 use super::api::arguments::kind;
 use super::api::error::Failure;
 use super::api::json;
+use super::entry::Given;
 use super::headers::{self, Headers};
 use crate::exchange::{Answer, ContentType, Problem, Response};
 
 /// The statuses that a handler may give.
-const STATUSES: std::ops::RangeInclusive<i64> = 200..=599;
+pub(super) const STATUSES: std::ops::RangeInclusive<i64> = 200..=599;
 
 /// A complete answer as a value of Lua, made by `respond` and its like. Opaque to scripts.
 pub(super) struct Prepared(pub(super) Response);
 
 impl UserData for Prepared {}
 
-/// Reads what a handler returned.
+/// Makes the answer of what a handler gave.
 ///
 /// # Errors
 /// The private reason of a 500: nothing of it is for the client.
-pub(super) fn read(lua: &Lua, mut values: MultiValue) -> Result<Answer, String> {
+pub(super) fn of(lua: &Lua, given: Given) -> Result<Answer, String> {
+    let (status, content_type, body) = match given {
+        Given::Text(body, status) => (status, ContentType::Text, body),
+        Given::Json(text, status) => (status, ContentType::Json, Bytes::from(text.map_err(unwritable)?)),
+        Given::Values(values) => return read(lua, values),
+    };
+    Ok(Answer::Response(Response { status: status.unwrap_or(200), content_type, headers: Vec::new(), body }))
+}
+
+fn unwritable(why: String) -> String {
+    format!("the answer cannot be written as JSON: {why}")
+}
+
+fn read(lua: &Lua, mut values: MultiValue) -> Result<Answer, String> {
     if values.len() > 3 {
         return Err("a handler returns at most a body, a status and headers".to_owned());
     }
@@ -90,10 +104,7 @@ fn plain(lua: &Lua, body: &Value) -> Result<Response, String> {
 /// # Errors
 /// JSON cannot hold it; a sentence that names the place.
 pub(super) fn json_body(lua: &Lua, value: &Value) -> Result<Bytes, String> {
-    json::encode(lua, value, false)
-        .map_err(|error| error.to_string())?
-        .map(Bytes::from)
-        .map_err(|why| format!("the answer cannot be written as JSON: {why}"))
+    json::encode(lua, value, false).map_err(|error| error.to_string())?.map(Bytes::from).map_err(unwritable)
 }
 
 fn is_number(value: &Value) -> bool {

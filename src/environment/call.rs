@@ -19,8 +19,6 @@ pub struct CallContext {
     pub(super) table: Cell<*const c_void>,
     /// What `abort` was called with.
     pub(super) aborted: RefCell<Option<Answer>>,
-    /// The global environment of this call.
-    pub(super) globals: mlua::Table,
     /// The modules that this call (or, when persistent, its runspace) has required; made at the first use.
     pub(super) loaded: RefCell<Option<mlua::Table>>,
 }

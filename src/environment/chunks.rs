@@ -1,53 +1,65 @@
 //! The compiled scripts that a runspace has loaded: handlers and modules, each once.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua};
+use parking_lot::Mutex;
 
 use crate::script::{Script, ScriptId};
 
 /// Loaded scripts above which those of no living site are dropped.
 const PRUNE_ABOVE: usize = 64;
 
-/// The scripts of one runspace; kept in its app data, where `require` finds it.
+/// The scripts of one runspace; kept in its app data too, where `require` finds it.
+pub(super) type SharedChunks = Arc<Mutex<Chunks>>;
+
+/// The scripts of one runspace.
 #[derive(Default)]
 pub(super) struct Chunks {
-    loaded: HashMap<ScriptId, Loaded>,
+    /// In the order of their numbers, which grow: a later script is nearly always added at the end.
+    loaded: Vec<Loaded>,
     /// How many there were after the last pruning.
     kept: usize,
 }
 
 struct Loaded {
+    id: ScriptId,
     script: Weak<Script>,
-    function: Function,
+    function: Arc<Function>,
 }
 
 impl Chunks {
     /// The function of a script, loaded at its first use in this runspace. It belongs to the runspace: whoever runs it
     /// clones it first, or owns the runspace's one environment.
-    pub(super) fn function(&mut self, lua: &Lua, script: &Arc<Script>) -> mlua::Result<&Function> {
-        if !self.loaded.contains_key(&script.id) {
-            let function = load(lua, script)?;
-            self.prune();
-            self.loaded.insert(script.id, Loaded { script: Arc::downgrade(script), function });
+    pub(super) fn function(&mut self, lua: &Lua, script: &Arc<Script>) -> mlua::Result<Arc<Function>> {
+        if let Ok(at) = self.find(script.id) {
+            return Ok(self.loaded[at].function.clone());
         }
-        let loaded = self.loaded.get(&script.id).map(|loaded| &loaded.function);
-        loaded.ok_or_else(|| mlua::Error::runtime("the script was not loaded"))
+        let function = Arc::new(load(lua, script)?);
+        self.prune();
+        let loaded = Loaded { id: script.id, script: Arc::downgrade(script), function: function.clone() };
+        let at = self.find(script.id).unwrap_or_else(|at| at);
+        self.loaded.insert(at, loaded);
+        Ok(function)
+    }
+
+    fn find(&self, id: ScriptId) -> Result<usize, usize> {
+        self.loaded.binary_search_by_key(&id.0, |loaded| loaded.id.0)
     }
 
     /// Drops scripts that no site has any more, once the number has doubled.
     fn prune(&mut self) {
         if self.loaded.len() > PRUNE_ABOVE.max(2 * self.kept) {
-            self.loaded.retain(|_, loaded| loaded.script.strong_count() > 0);
+            self.loaded.retain(|loaded| loaded.script.strong_count() > 0);
             self.kept = self.loaded.len();
         }
     }
 
     /// The script of this number, if it is still part of a site.
     pub(super) fn script(&self, number: u64) -> Option<Arc<Script>> {
-        self.loaded.get(&ScriptId(number)).and_then(|loaded| loaded.script.upgrade())
+        let at = self.find(ScriptId(number)).ok()?;
+        self.loaded[at].script.upgrade()
     }
 }
 

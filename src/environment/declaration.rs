@@ -34,6 +34,7 @@ impl EnvironmentDeclaration {
     pub fn decode(reader: &Reader<'_>) -> Option<Self> {
         let max_runspaces = reader.get("max-runspaces");
         let min_runspaces = reader.get("min-runspaces");
+        let unread = max_runspaces.is_none() && reader.child("max-runspaces").is_some();
         Some(Self {
             name: reader.arg(0)?,
             settings: decode_settings(reader, max_runspaces.as_ref(), min_runspaces.as_ref()),
@@ -44,7 +45,7 @@ impl EnvironmentDeclaration {
             secrets: reader.list("secrets"),
             modules: reader.list("modules"),
             startup: reader.get("startup"),
-            complete: reader.is_complete(),
+            complete: reader.is_complete() && !unread,
         })
     }
 }

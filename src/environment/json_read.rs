@@ -1,36 +1,25 @@
-//! Values into Lua by the raw stack: JSON text becomes tables, and fields of a request become tables.
+//! Values into Lua by the raw stack: JSON text becomes tables, and named values become tables.
 //!
 //! mlua's safe values cost a reference each; a document of a thousand values is several times faster without. Nothing
 //! here decides what a request or an answer means; it only moves values.
 //!
 //! # Invariants of the unsafe part
-//! * Every raw call happens inside [`Lua::exec_raw`], which runs the closure in a protected call on the state's current
-//!   thread and gives back exactly what is left on its stack. The pointer to the state never leaves the closure.
-//! * Space on the Lua stack is asked for before it is used: [`Stack::room`] once for each level of nesting, and every
-//!   level leaves as many slots as it found plus one, the value it made. On an error the level just returns; the
-//!   closure then cuts the stack back.
-//! * What Rust owns (the parser with its buffer, the error) lives in the caller of `exec_raw` and is lent to the closure.
-//!   The only Lua errors the calls used here can raise are "not enough memory" and "string too long": pushes of
-//!   plain values cannot fail, and tables made here are neither frozen nor have metamethods while they are filled,
-//!   and their keys are strings or indexes, never nil or NaN. Such an error is a C++ exception; it passes through
-//!   frames that own nothing and through functions declared `C-unwind`.
-//! * Strings are copied by Lua when they are pushed, so nothing on its stack points into Rust's memory. The empty string
-//!   is pushed with a valid pointer, which `lua_pushlstring` of mlua sees to.
-//! * A garbage collection may run at any push. Whatever was made is on the Lua stack, and so is kept.
+//! * Those of [`push`](super::push). Every raw call happens in a protected call, inside [`Lua::exec_raw`] or a C function
+//!   that Lua called; the pointer to the state never leaves it.
+//! * Space on the Lua stack is asked for before it is used: [`Walk::room`] once for each level of nesting, and every
+//!   level leaves as many slots as it found plus one, the value it made. On an error the level just returns; whoever
+//!   began the walk then cuts the stack back.
 #![expect(unsafe_code, reason = "fills Lua's stack directly; the invariants stand above")]
 
-use std::ffi::{c_char, c_int};
+use std::ffi::c_int;
 use std::fmt;
-use std::ptr;
 
 use mlua::{Lua, Table, Value, ffi};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::api::value::{DEPTH, array_metatable};
+use super::push::Stack;
 use crate::exchange::Typed;
-
-/// The largest whole number below which a Lua number tells all from their neighbours.
-const EXACT: u64 = 1 << 53;
 
 /// Where the array marker is on the stack of a walk: its only argument.
 const MARKER: c_int = 1;
@@ -40,25 +29,43 @@ const MARKER: c_int = 1;
 /// # Errors
 /// Outside: Lua has no memory left. Inside: the text is not JSON, or deeper than [`DEPTH`].
 pub(super) fn read(lua: &Lua, text: &[u8]) -> mlua::Result<Result<Value, serde_json::Error>> {
-    let mut parser = serde_json::Deserializer::from_slice(text);
-    // The seed counts levels itself, so that the limit is the same both ways.
-    parser.disable_recursion_limit();
-    let mut failed = None;
+    let mut done = Ok(());
     let marker = array_metatable(lua)?;
     // SAFETY: see the invariants of this module; the marker is the only argument.
     let value = unsafe {
         lua.exec_raw::<Value>(marker, |state| {
-            let stack = Stack { state, depth: 0 };
-            let done = stack.deserialize(&mut parser).and_then(|()| parser.end());
-            if let Err(error) = done {
-                failed = Some(error);
+            done = push_json(Stack::new(state, MARKER), text);
+            if done.is_err() {
                 ffi::lua_settop(state, MARKER);
                 ffi::lua_pushnil(state);
             }
             ffi::lua_remove(state, MARKER);
         })?
     };
-    Ok(failed.map_or(Ok(value), Err))
+    Ok(done.map(|()| value))
+}
+
+/// Pushes the value of a JSON text without a byte order mark. After an error more or less than one value may be there.
+///
+/// # Errors
+/// The text is not JSON, or deeper than [`DEPTH`].
+pub(super) fn push_json(stack: Stack, text: &[u8]) -> Result<(), serde_json::Error> {
+    let walk = Walk { stack, depth: 0 };
+    // Text that is UTF-8 as a whole need not be looked at again for each string in it.
+    match std::str::from_utf8(text) {
+        Ok(text) => push_from(serde_json::Deserializer::from_str(text), walk),
+        Err(_) => push_from(serde_json::Deserializer::from_slice(text), walk),
+    }
+}
+
+fn push_from<'de, R: serde_json::de::Read<'de>>(
+    mut parser: serde_json::Deserializer<R>,
+    walk: Walk,
+) -> Result<(), serde_json::Error> {
+    // The walk counts levels itself, so that the limit is the same both ways.
+    parser.disable_recursion_limit();
+    walk.deserialize(&mut parser)?;
+    parser.end()
 }
 
 /// A value of a field of a request.
@@ -78,17 +85,17 @@ pub(super) fn record<'a>(
     fields: impl DoubleEndedIterator<Item = (&'a [u8], Item<'a>)> + ExactSizeIterator,
 ) -> mlua::Result<Table> {
     let mut fields = fields.rev();
-    let count = c_int::try_from(fields.len()).unwrap_or(c_int::MAX);
+    let count = fields.len();
     let marker = array_metatable(lua)?;
     // SAFETY: see the invariants of this module; the iterator is only lent.
     unsafe {
         lua.exec_raw::<Table>(marker, |state| {
-            let stack = Stack { state, depth: 0 };
-            ffi::lua_createtable(state, 0, count.min(64));
+            let stack = Stack::new(state, MARKER);
+            stack.begin_record(count);
             for (name, item) in &mut fields {
-                stack.push_bytes(name);
-                stack.push_item(&item);
-                ffi::lua_rawset(state, -3);
+                stack.bytes(name);
+                push_item(stack, &item);
+                stack.set_field();
             }
             ffi::lua_remove(state, MARKER);
         })
@@ -104,94 +111,47 @@ pub(super) fn list<'a>(lua: &Lua, mut items: impl Iterator<Item = Item<'a>>) -> 
     // SAFETY: see the invariants of this module; the iterator is only lent.
     unsafe {
         lua.exec_raw::<Table>(marker, |state| {
-            let stack = Stack { state, depth: 0 };
+            let stack = Stack::new(state, MARKER);
             stack.begin_list(0);
             for (index, item) in (1..).zip(&mut items) {
-                stack.push_item(&item);
-                ffi::lua_rawseti_(state, -2, index);
+                push_item(stack, &item);
+                stack.set_item(index);
             }
             ffi::lua_remove(state, MARKER);
         })
     }
 }
 
-/// The stack of a walk, with the marker of arrays at its bottom.
+fn push_item(stack: Stack, item: &Item<'_>) {
+    match item {
+        Item::Raw(bytes) => stack.bytes(bytes),
+        Item::Typed(value) => stack.typed(value),
+    }
+}
+
+/// A walk through a document.
 #[derive(Clone, Copy)]
-struct Stack {
-    state: *mut ffi::lua_State,
+struct Walk {
+    stack: Stack,
     /// How many tables are around the value that comes next.
     depth: usize,
 }
 
-impl Stack {
-    /// The stack inside of one more table, with room for what one level needs.
+impl Walk {
+    /// The walk inside of one more table, with room for what one level needs.
     fn room<E: Error>(self) -> Result<Self, E> {
         if self.depth == DEPTH {
             return Err(E::custom(format_args!("nested deeper than {DEPTH} levels")));
         }
         // SAFETY: see the invariants of this module.
-        if unsafe { ffi::lua_checkstack(self.state, 8) } == 0 {
+        if unsafe { ffi::lua_checkstack(self.stack.state, 8) } == 0 {
             return Err(E::custom("no room left on the stack of Lua"));
         }
         Ok(Self { depth: self.depth + 1, ..self })
     }
-
-    fn push_bytes(self, bytes: &[u8]) {
-        // SAFETY: Lua copies the bytes.
-        unsafe { ffi::lua_pushlstring(self.state, bytes.as_ptr().cast::<c_char>(), bytes.len()) };
-    }
-
-    fn push_integer(self, value: i64) {
-        // SAFETY: a plain push.
-        unsafe {
-            if value.unsigned_abs() <= EXACT {
-                ffi::lua_pushnumber(self.state, value as f64);
-            } else {
-                ffi::lua_pushinteger64(self.state, value);
-            }
-        }
-    }
-
-    /// Pushes a list that is marked as one.
-    fn begin_list(self, capacity: usize) {
-        // SAFETY: the marker is at its place; setting a metatable on a fresh table cannot fail.
-        unsafe {
-            ffi::lua_createtable(self.state, capacity.min(64) as c_int, 0);
-            ffi::lua_pushvalue(self.state, MARKER);
-            ffi::lua_setmetatable(self.state, -2);
-        }
-    }
-
-    fn push_item(self, item: &Item<'_>) {
-        match item {
-            Item::Raw(bytes) => self.push_bytes(bytes),
-            Item::Typed(value) => self.push_typed(value),
-        }
-    }
-
-    /// Declared lists hold no lists, so the minimal stack that Lua promises is enough.
-    fn push_typed(self, value: &Typed) {
-        match value {
-            Typed::Text(text) => self.push_bytes(text.as_bytes()),
-            Typed::Integer(value) => self.push_integer(*value),
-            // SAFETY: plain pushes.
-            Typed::Number(value) => unsafe { ffi::lua_pushnumber(self.state, *value) },
-            Typed::Boolean(value) => unsafe {
-                ffi::lua_pushboolean(self.state, c_int::from(*value));
-            },
-            Typed::Many(values) => {
-                self.begin_list(values.len());
-                for (index, value) in (1..).zip(values) {
-                    self.push_typed(value);
-                    // SAFETY: the list is below the value.
-                    unsafe { ffi::lua_rawseti_(self.state, -2, index) };
-                }
-            }
-        }
-    }
 }
 
-impl<'de> DeserializeSeed<'de> for Stack {
+impl<'de> DeserializeSeed<'de> for Walk {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, parser: D) -> Result<(), D::Error> {
@@ -199,7 +159,7 @@ impl<'de> DeserializeSeed<'de> for Stack {
     }
 }
 
-impl<'de> Visitor<'de> for Stack {
+impl<'de> Visitor<'de> for Walk {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -207,13 +167,12 @@ impl<'de> Visitor<'de> for Stack {
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<(), E> {
-        // SAFETY: a plain push.
-        unsafe { ffi::lua_pushboolean(self.state, c_int::from(value)) };
+        self.stack.boolean(value);
         Ok(())
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<(), E> {
-        self.push_integer(value);
+        self.stack.integer(value);
         Ok(())
     }
 
@@ -225,42 +184,37 @@ impl<'de> Visitor<'de> for Stack {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<(), E> {
-        // SAFETY: a plain push.
-        unsafe { ffi::lua_pushnumber(self.state, value) };
+        self.stack.number(value);
         Ok(())
     }
 
     fn visit_str<E>(self, text: &str) -> Result<(), E> {
-        self.push_bytes(text.as_bytes());
+        self.stack.bytes(text.as_bytes());
         Ok(())
     }
 
     fn visit_unit<E>(self) -> Result<(), E> {
-        // SAFETY: a plain push. This is what mlua calls NULL.
-        unsafe { ffi::lua_pushlightuserdatatagged(self.state, ptr::null_mut(), 0) };
+        self.stack.null();
         Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         let inside = self.room()?;
-        self.begin_list(4);
+        self.stack.begin_list(4);
         let mut index: c_int = 0;
         while items.next_element_seed(inside)?.is_some() {
             index = index.checked_add(1).ok_or_else(|| A::Error::custom("too many items"))?;
-            // SAFETY: the list is below the value that the seed pushed.
-            unsafe { ffi::lua_rawseti_(self.state, -2, index) };
+            self.stack.set_item(index);
         }
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
         let inside = self.room()?;
-        // SAFETY: there is room.
-        unsafe { ffi::lua_createtable(self.state, 0, 4) };
+        self.stack.begin_record(8);
         while fields.next_key_seed(inside)?.is_some() {
             fields.next_value_seed(inside)?;
-            // SAFETY: the table is below the key and the value.
-            unsafe { ffi::lua_rawset(self.state, -3) };
+            self.stack.set_field();
         }
         Ok(())
     }

@@ -3,17 +3,15 @@
 //! Says exactly where a value is that JSON cannot hold; decides nothing about answers.
 //!
 //! # Invariants of the unsafe part
-//! * Every raw call happens inside [`Lua::exec_raw`], which runs the closure in a protected call. The pointer to the state
-//!   never leaves it. The text and the fault live in the caller of `exec_raw` and are lent to the closure.
+//! * Every raw call happens in a protected call, inside [`Lua::exec_raw`] or a C function that Lua called. The pointer to
+//!   the state never leaves it.
 //! * The walk only reads: no metamethod runs, no value is converted in place (`lua_tolstring` is called on strings only,
 //!   since on a number it would change the key that an iteration stands on), no table is changed. So an iteration by
 //!   `lua_rawiter` stays valid, and what is read of a string stays where it is while the string is on the stack.
 //! * Each level asks for its stack slots first and leaves the stack as it found it, except on a fault, after which nothing
 //!   is read but what the levels above put there; the closure then cuts the stack back.
 //! * The only Lua error that the calls used here can raise is "not enough memory" when the Lua stack grows. It is a C++
-//!   exception and passes through frames that own nothing and through functions declared `C-unwind`.
-//! * A [`Fault`] is made and filled by code that makes no call which could raise while it is held: between the place of
-//!   the fault and the outermost level only already pushed keys are read.
+//!   exception: it drops what the frames in between own, and every function in between may unwind.
 #![expect(unsafe_code, reason = "reads Lua's stack directly; the invariants stand above")]
 
 use std::ffi::{c_int, c_void};
@@ -25,9 +23,10 @@ use mlua::{Lua, Value, ffi};
 
 use super::api::value::{DEPTH, array_metatable};
 use super::fiber;
+use super::json_quote::quote;
 
 /// The largest text that becomes a string of Lua, in bytes.
-const LONGEST: usize = 1 << 30;
+pub(super) const LONGEST: usize = 1 << 30;
 
 /// Below this whole numbers are exact, and are written without a fraction or an exponent.
 const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -60,17 +59,47 @@ pub(super) fn write_within(
         return Ok(Ok(()));
     }
     let marker = array_metatable(lua)?.to_pointer();
-    let mut holders = [ptr::null(); DEPTH];
     let mut done = Ok(());
     // SAFETY: see the invariants of this module.
     unsafe {
         lua.exec_raw::<()>(value, |state| {
-            let mut walk = Walk { state, text, holders: &mut holders, marker, limit, pretty };
-            done = walk.value(0);
+            done = write_top(state, Form { marker, limit, pretty }, text);
             ffi::lua_settop(state, 0);
         })?;
     }
-    Ok(done.map_err(|fault| fault.tell()))
+    Ok(done)
+}
+
+/// How a value is written.
+#[derive(Clone, Copy)]
+pub(super) struct Form {
+    /// The metatable of arrays.
+    pub(super) marker: *const c_void,
+    /// The most bytes of text.
+    pub(super) limit: usize,
+    /// Whether it is for people.
+    pub(super) pretty: bool,
+}
+
+/// Writes the value on top of the stack and leaves it there.
+///
+/// # Errors
+/// As [`write`].
+///
+/// # Safety
+/// The state is the current one, in a protected call, and has a value on top.
+pub(super) unsafe fn write_top(state: *mut ffi::lua_State, form: Form, text: &mut Vec<u8>) -> Result<(), String> {
+    let mut holders = [ptr::null(); DEPTH];
+    let start = text.len();
+    let mut walk = Walk { state, text, holders: &mut holders, form, strict: false };
+    let mut done = walk.value(0);
+    // One look at the whole text is several times faster than one at each string.
+    if done.is_ok() && std::str::from_utf8(&walk.text[start..]).is_err() {
+        walk.text.truncate(start);
+        walk.strict = true;
+        done = walk.value(0);
+    }
+    done.map_err(|fault| fault.tell())
 }
 
 /// Why a value cannot be written.
@@ -132,10 +161,9 @@ struct Walk<'a> {
     text: &'a mut Vec<u8>,
     /// The tables around the current value, outermost first.
     holders: &'a mut [*const c_void; DEPTH],
-    marker: *const c_void,
-    /// The most bytes of text.
-    limit: usize,
-    pretty: bool,
+    form: Form,
+    /// Whether each string is checked to be UTF-8, to say which one is not.
+    strict: bool,
 }
 
 impl Walk<'_> {
@@ -204,11 +232,11 @@ impl Walk<'_> {
     }
 
     fn quoted(&mut self, bytes: &[u8]) -> Written {
-        if std::str::from_utf8(bytes).is_err() {
+        if self.strict && std::str::from_utf8(bytes).is_err() {
             return fault("a string that is not valid UTF-8; encode bytes with base64 or hex first");
         }
-        if self.text.len() + bytes.len() > self.limit {
-            return fault(format!("the JSON text would be larger than {} bytes", self.limit));
+        if self.text.len() + bytes.len() > self.form.limit {
+            return fault(format!("the JSON text would be larger than {} bytes", self.form.limit));
         }
         quote(bytes, self.text);
         Ok(())
@@ -229,10 +257,10 @@ impl Walk<'_> {
             if ffi::lua_checkstack(self.state, 8) == 0 {
                 return fault("no room left on the stack of Lua");
             }
-            if self.text.len() > self.limit {
-                return fault(format!("the JSON text would be larger than {} bytes", self.limit));
+            if self.text.len() > self.form.limit {
+                return fault(format!("the JSON text would be larger than {} bytes", self.form.limit));
             }
-            let marked = ffi::lua_getmetatablepointer(self.state, -1) == self.marker;
+            let marked = ffi::lua_getmetatablepointer(self.state, -1) == self.form.marker;
             let length = ffi::lua_objlen(self.state, -1);
             if marked || length > 0 { self.list(length, depth + 1) } else { self.object(depth + 1) }
         }
@@ -340,7 +368,7 @@ impl Walk<'_> {
                 first = false;
                 let key = self.bytes(-2);
                 self.quoted(key)?;
-                self.text.extend_from_slice(if self.pretty { b": " } else { b":" });
+                self.text.extend_from_slice(if self.form.pretty { b": " } else { b":" });
                 self.step(depth, || Step::Key(key.to_vec()))?;
                 ffi::lua_pop(self.state, 2);
             }
@@ -361,13 +389,13 @@ impl Walk<'_> {
         if !first {
             self.text.push(b',');
         }
-        if self.pretty {
+        if self.form.pretty {
             self.line(depth);
         }
     }
 
     fn close(&mut self, empty: bool, depth: usize, bracket: u8) {
-        if self.pretty && !empty {
+        if self.form.pretty && !empty {
             self.line(depth - 1);
         }
         self.text.push(bracket);
@@ -400,44 +428,4 @@ fn kind(found: c_int) -> &'static str {
         ffi::LUA_TLIGHTUSERDATA => "json.null",
         _ => "a userdata",
     }
-}
-
-/// What follows the backslash for each byte: 0 is none, `u` is four digits.
-const ESCAPES: [u8; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 0x20 {
-        table[byte] = b'u';
-        byte += 1;
-    }
-    table[0x08] = b'b';
-    table[b'\t' as usize] = b't';
-    table[b'\n' as usize] = b'n';
-    table[0x0c] = b'f';
-    table[b'\r' as usize] = b'r';
-    table[b'"' as usize] = b'"';
-    table[b'\\' as usize] = b'\\';
-    table
-};
-
-/// Writes bytes as a JSON string.
-fn quote(bytes: &[u8], text: &mut Vec<u8>) {
-    text.reserve(bytes.len() + 2);
-    text.push(b'"');
-    let mut written = 0;
-    for (index, byte) in bytes.iter().enumerate() {
-        let escape = ESCAPES[usize::from(*byte)];
-        if escape == 0 {
-            continue;
-        }
-        text.extend_from_slice(&bytes[written..index]);
-        written = index + 1;
-        text.extend_from_slice(&[b'\\', escape]);
-        if escape == b'u' {
-            let digit = |value: u8| b"0123456789abcdef"[usize::from(value)];
-            text.extend_from_slice(&[b'0', b'0', digit(byte >> 4), digit(byte & 15)]);
-        }
-    }
-    text.extend_from_slice(&bytes[written..]);
-    text.push(b'"');
 }

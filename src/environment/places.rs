@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mlua::{Error, Lua};
 
-use super::chunks::Chunks;
+use super::chunks::SharedChunks;
 use crate::script::Script;
 
 /// The name of every chunk of the host's own: its lines mean nothing to the user.
@@ -15,7 +15,7 @@ const HOST_PLACE: &str = "[moondock]:";
 
 /// A text of Luau with its places as the user knows them.
 pub(super) fn in_files(lua: &Lua, text: &str) -> String {
-    rewrite(text, |number| lua.app_data_ref::<Chunks>().and_then(|chunks| chunks.script(number)))
+    rewrite(text, |number| lua.app_data_ref::<SharedChunks>().and_then(|chunks| chunks.lock().script(number)))
 }
 
 /// Rewrites every place in a text. `find` gives the script of a number.

@@ -361,7 +361,7 @@ impl Pool {
         let route = context.request.as_ref().map_or("", |request| &*request.route);
         let id = context.request.as_ref().map_or("", |request| &*request.id.0);
         slog::warn!(self.log, # "environment", "a handler computed for long";
-            "environment" => %self.environment.name, "endpoint" => route, "request_id" => id,
+            "environment" => %self.environment.name, "endpoint" => route, "request" => id,
             "milliseconds" => u64::from(ended.preemptions) * fiber::SLICE.as_millis() as u64);
     }
 

@@ -1,19 +1,19 @@
 //! `req`: the request as a table whose fields are made when they are read.
 //!
-//! Making the table is nearly free; a handler pays only for what it looks at. It reads [`Request`] and changes nothing.
+//! Making the table is nearly free; a handler pays only for what it looks at. What most look at is made by
+//! [`request_fields`]; here is what is rare, and every mistake. Both read [`Request`] and change nothing.
 
 use std::borrow::Cow;
-use std::time::UNIX_EPOCH;
 
 use mlua::{Error, IntoLua, Lua, LuaString, MultiValue, Result, Table, Value};
 
 use super::api::arguments::{kind, misuse, propose};
 use super::api::error::{Failure, Outcome};
 use super::api::json;
-use super::call::CallContext;
 use super::fiber;
 use super::form::{self, Form};
 use super::json_read::{self, Item};
+use super::request_fields;
 use crate::exchange::{Request, Typed};
 
 /// Every field and method, for "did you mean".
@@ -40,44 +40,24 @@ const NAMES: [&str; 20] = [
     "header_all",
 ];
 
-/// What makes the `req` of every call in a runspace.
-pub(super) struct RequestKit {
-    metatable: Table,
-}
-
-impl RequestKit {
-    /// Makes the kit, once for each runspace.
-    ///
-    /// # Errors
-    /// Lua has no memory left.
-    pub(super) fn install(lua: &Lua) -> Result<Self> {
-        let methods = methods(lua)?;
-        let headers = headers_metatable(lua)?;
-        let index =
-            lua.create_function(move |lua, (req, name): (Table, Value)| field(lua, &methods, &headers, &req, &name))?;
-        let metatable = lua.create_table()?;
-        metatable.raw_set("__index", index)?;
-        metatable.raw_set("__newindex", lua.create_function(refuse_write)?)?;
-        metatable.raw_set("__metatable", false)?;
-        metatable.set_readonly(true);
-        Ok(Self { metatable })
-    }
-
-    /// The `req` of one call, which from now on is the only one that answers.
-    ///
-    /// # Errors
-    /// Lua has no memory left.
-    pub(super) fn make(&self, lua: &Lua, call: &CallContext) -> Result<Table> {
-        let req = lua.create_table()?;
-        req.set_metatable(Some(self.metatable.clone()))?;
-        call.table.set(req.to_pointer());
-        Ok(req)
-    }
+/// The metatable of every `req` in a runspace.
+///
+/// # Errors
+/// Lua has no memory left.
+pub(super) fn metatable(lua: &Lua) -> Result<Table> {
+    let methods = methods(lua)?;
+    let slow = lua.create_function(move |lua, (req, name): (Table, Value)| field(lua, &methods, &req, &name))?;
+    let metatable = lua.create_table()?;
+    metatable.raw_set("__index", request_fields::index(lua, slow, headers_metatable(lua)?)?)?;
+    metatable.raw_set("__newindex", lua.create_function(refuse_write)?)?;
+    metatable.raw_set("__metatable", false)?;
+    metatable.set_readonly(true);
+    Ok(metatable)
 }
 
 fn methods(lua: &Lua) -> Result<Table> {
     let methods = lua.create_table()?;
-    methods.raw_set("json", lua.create_function(req_json)?)?;
+    methods.raw_set("json", request_fields::json(lua, lua.create_function(req_json)?)?)?;
     methods.raw_set("form", lua.create_function(req_form)?)?;
     methods.raw_set("files", lua.create_function(req_files)?)?;
     methods.raw_set("query_all", lua.create_function(query_all)?)?;
@@ -87,18 +67,8 @@ fn methods(lua: &Lua) -> Result<Table> {
 
 /// A metatable that finds headers however their names are written.
 fn headers_metatable(lua: &Lua) -> Result<Table> {
-    let index = lua.create_function(|_, (headers, name): (Table, Value)| {
-        let Value::String(name) = name else {
-            return Ok(Value::Nil);
-        };
-        let name = name.as_bytes();
-        match header_name(&name) {
-            Cow::Owned(usual) => headers.raw_get(usual),
-            Cow::Borrowed(_) => Ok(Value::Nil),
-        }
-    })?;
     let metatable = lua.create_table()?;
-    metatable.raw_set("__index", index)?;
+    metatable.raw_set("__index", request_fields::headers_index(lua)?)?;
     metatable.raw_set("__metatable", false)?;
     metatable.set_readonly(true);
     Ok(metatable)
@@ -140,11 +110,11 @@ fn current<R>(req: &Table, read: impl FnOnce(&Request) -> Result<R>) -> Result<R
 }
 
 /// Makes a field at its first use and keeps it in the table.
-fn field(lua: &Lua, methods: &Table, headers: &Table, req: &Table, name: &Value) -> Result<Value> {
+fn field(lua: &Lua, methods: &Table, req: &Table, name: &Value) -> Result<Value> {
     let Value::String(text) = name else {
         return Err(misuse("req", format_args!("fields have names, not {} as a key", kind(name))));
     };
-    let value = current(req, |request| make(lua, headers, request, &text.as_bytes()))?;
+    let value = current(req, |request| make(lua, request, &text.as_bytes()))?;
     let value = match value {
         Some(value) => value,
         None => methods.raw_get::<Option<Value>>(text)?.ok_or_else(|| unknown(text))?,
@@ -159,55 +129,14 @@ fn unknown(name: &LuaString) -> Error {
     misuse("req", format_args!("unknown field {name:?}{end}"))
 }
 
-/// The value of a field; `None` when there is no such field.
-fn make(lua: &Lua, headers: &Table, request: &Request, name: &[u8]) -> Result<Option<Value>> {
-    let text = |text: &str| lua.create_string(text).map(Value::String);
-    let table = |table: Result<Table>| table.map(Value::Table);
+/// The value of a rare field; `None` when there is no such field.
+fn make(lua: &Lua, request: &Request, name: &[u8]) -> Result<Option<Value>> {
     Ok(Some(match name {
-        b"method" => text(request.head.method())?,
-        b"path" => text(request.head.path())?,
-        b"route" => text(&request.route)?,
-        b"scheme" => text(request.scheme)?,
-        b"host" => text(&request.host)?,
-        b"id" => text(&request.id.0)?,
-        b"ip" => text(&request.ip.to_string())?,
-        b"time" => Value::Number(seconds(request)),
-        b"body" => Value::String(lua.create_string(&request.body)?),
-        b"params" => table(typed(lua, &request.params))?,
-        b"query" => table(query(lua, request))?,
-        b"headers" => table(header_table(lua, headers, request))?,
-        b"cookies" => table(cookies(lua, request))?,
-        b"ctx" => table(lua.create_table())?,
+        b"cookies" => Value::Table(cookies(lua, request)?),
+        b"ctx" => Value::Table(lua.create_table()?),
         b"user" => Value::Nil,
         _ => return Ok(None),
     }))
-}
-
-fn seconds(request: &Request) -> f64 {
-    request.time.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
-}
-
-fn typed(lua: &Lua, values: &[(std::sync::Arc<str>, Typed)]) -> Result<Table> {
-    let fields = values.iter().map(|(name, value)| (name.as_bytes(), Item::Typed(value)));
-    json_read::record(lua, fields)
-}
-
-/// Declared parameters, then everything else that was sent.
-fn query(lua: &Lua, request: &Request) -> Result<Table> {
-    let sent: Vec<_> = form::pairs(request.head.query().as_bytes()).collect();
-    let mut fields: Vec<(&[u8], Item<'_>)> = Vec::with_capacity(request.query.len() + sent.len());
-    fields.extend(request.query.iter().map(|(name, value)| (name.as_bytes(), Item::Typed(value))));
-    fields.extend(sent.iter().map(|(name, value)| (name.as_bytes(), Item::Raw(value.as_bytes()))));
-    json_read::record(lua, fields.into_iter())
-}
-
-fn header_table(lua: &Lua, metatable: &Table, request: &Request) -> Result<Table> {
-    let mut fields: Vec<(&[u8], Item<'_>)> = Vec::with_capacity(16);
-    fields.extend(request.headers.iter().map(|(name, value)| (name.as_bytes(), Item::Typed(value))));
-    request.head.each_header(&mut |name, value| fields.push((name.as_bytes(), Item::Raw(value))));
-    let table = json_read::record(lua, fields.into_iter())?;
-    table.set_metatable(Some(metatable.clone()))?;
-    Ok(table)
 }
 
 fn cookies(lua: &Lua, request: &Request) -> Result<Table> {
@@ -215,7 +144,9 @@ fn cookies(lua: &Lua, request: &Request) -> Result<Table> {
     request.head.header_all("cookie", &mut |line| {
         fields.extend(cookie_pairs(line).map(|(name, value)| (name, Item::Raw(value))));
     });
-    json_read::record(lua, fields.into_iter())
+    let cookies = json_read::record(lua, fields.into_iter())?;
+    cookies.set_readonly(true);
+    Ok(cookies)
 }
 
 /// The cookies of one line (RFC 6265, section 5.4), without the quotes around a value.

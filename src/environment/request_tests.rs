@@ -11,6 +11,7 @@ use bytes::Bytes;
 use super::*;
 use crate::environment::api;
 use crate::environment::api::testing::{answer, state};
+use crate::environment::call::CallContext;
 use crate::environment::fiber::with_test_call;
 use crate::exchange::{Head, RequestId};
 use crate::script::{LineMap, Script, ScriptId};
@@ -67,7 +68,7 @@ fn request(sent: &Sent) -> Request {
     }
 }
 
-fn call(lua: &Lua, request: Option<Request>) -> Rc<CallContext> {
+fn call(request: Option<Request>) -> Rc<CallContext> {
     Rc::new(CallContext {
         request,
         logger: slog::Logger::root(slog::Discard, slog::o!()),
@@ -81,16 +82,23 @@ fn call(lua: &Lua, request: Option<Request>) -> Rc<CallContext> {
         }),
         table: Cell::new(ptr::null()),
         aborted: RefCell::new(None),
-        globals: lua.globals(),
         loaded: std::cell::RefCell::new(None),
     })
 }
 
+/// The `req` of a call, as the entry makes it.
+fn made(lua: &Lua, metatable: &Table, call: &CallContext) -> Table {
+    let req = lua.create_table().unwrap();
+    req.set_metatable(Some(metatable.clone())).unwrap();
+    call.table.set(req.to_pointer());
+    req
+}
+
 fn check(sent: &Sent, cases: &[(&str, &str)]) {
     let lua = state(&[api::json::MODULE]);
-    let kit = RequestKit::install(&lua).unwrap();
-    let call = call(&lua, Some(request(sent)));
-    lua.globals().set("req", kit.make(&lua, &call).unwrap()).unwrap();
+    let kit = metatable(&lua).unwrap();
+    let call = call(Some(request(sent)));
+    lua.globals().set("req", made(&lua, &kit, &call)).unwrap();
     let ((), _) = with_test_call(call, || {
         for (code, wanted) in cases {
             assert_eq!(answer(&lua, code), *wanted, "{code}");
@@ -244,24 +252,56 @@ fn bodies_as_forms() {
 }
 
 #[test]
+fn what_came_with_the_request_cannot_be_changed() {
+    let headers = vec![("cookie", &b"a=1"[..])];
+    let sent = Sent { query: "q=1", headers, ..Sent::default() };
+    let code = |table| format!("select(2, pcall(function() req.{table}.new = 1 end)), req.{table}.new");
+    let cases = ["params", "query", "headers", "cookies"].map(code);
+    let lua = state(&[]);
+    let metatable = metatable(&lua).unwrap();
+    let call = call(Some(request(&sent)));
+    lua.globals().set("req", made(&lua, &metatable, &call)).unwrap();
+    let ((), _) = with_test_call(call, || {
+        for case in &cases {
+            assert_eq!(answer(&lua, case), "case:1: attempt to modify a readonly table, nil", "{case}");
+        }
+    });
+}
+
+#[test]
+fn headers_are_found_however_long_and_however_written() {
+    const LONG: &str = "x-0123456789-0123456789-0123456789-0123456789-0123456789-0123456789-0123456789";
+    let headers = vec![("x-tenant", &b"acme"[..]), ("x-tenant", &b"other"[..]), (LONG, &b"long"[..])];
+    let case = format!("req.headers[{:?}], req.headers[{:?}]", LONG.to_uppercase(), LONG.replace('-', "_"));
+    check(
+        &Sent { headers, ..Sent::default() },
+        &[
+            ("req.headers.x_tenant, req.headers['X-Tenant'], req.headers['x-tenant']", "acme, acme, acme"),
+            ("req.headers.none, req.headers.x_none, req.headers[1]", "nil, nil, nil"),
+            (&case, "long, long"),
+        ],
+    );
+}
+
+#[test]
 fn a_request_that_has_ended_says_so() {
     let lua = Lua::new();
-    let kit = RequestKit::install(&lua).unwrap();
+    let kit = metatable(&lua).unwrap();
     let ended = "raises this request has ended; copy what you need from `req` while it runs";
-    let first = call(&lua, Some(request(&Sent::default())));
-    lua.globals().set("old", kit.make(&lua, &first).unwrap()).unwrap();
+    let first = call(Some(request(&Sent::default())));
+    lua.globals().set("old", made(&lua, &kit, &first)).unwrap();
     assert_eq!(answer(&lua, "old.method"), ended);
     let ((), _) = with_test_call(first, || assert_eq!(answer(&lua, "old:json()"), "nil"));
-    let second = call(&lua, Some(request(&Sent::default())));
-    lua.globals().set("req", kit.make(&lua, &second).unwrap()).unwrap();
+    let second = call(Some(request(&Sent::default())));
+    lua.globals().set("req", made(&lua, &kit, &second)).unwrap();
     let ((), _) = with_test_call(second, || {
         for code in ["old.method", "old:json()", "req.json(old)", "old:query_all('x')", "req.json({})"] {
             assert_eq!(answer(&lua, code), ended, "{code}");
         }
         assert_eq!(answer(&lua, "req.method"), "POST");
     });
-    let startup = call(&lua, None);
-    let req = kit.make(&lua, &startup).unwrap();
+    let startup = call(None);
+    let req = made(&lua, &kit, &startup);
     lua.globals().set("req", req).unwrap();
     let ((), _) = with_test_call(startup, || assert_eq!(answer(&lua, "req.method"), ended));
 }
@@ -269,7 +309,7 @@ fn a_request_that_has_ended_says_so() {
 #[test]
 fn abort_keeps_its_answer_and_stops_the_handler() {
     let lua = state(&[api::respond::ABORT]);
-    let call = call(&lua, Some(request(&Sent::default())));
+    let call = call(Some(request(&Sent::default())));
     let (said, stop) = with_test_call(Rc::clone(&call), || {
         for (code, wanted) in [
             ("abort(200)", "raises abort: the status must be a whole number from 400 to 599, not 200"),

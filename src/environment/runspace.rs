@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
-use mlua::{Lua, MultiValue, Table};
+use mlua::{Lua, Table};
 
 use super::api::Host;
 use super::call::CallContext;
-use super::chunks::Chunks;
+use super::chunks::SharedChunks;
+use super::entry::{Entry, Given, Ground};
 use super::places;
-use super::request::RequestKit;
 use super::sandbox::{Base, Known};
 use super::settings::Environment;
-use super::{answer, sandbox};
+use super::{answer, request, sandbox};
 use crate::exchange::{Answer, Request};
 use crate::script::Script;
 
@@ -23,7 +23,8 @@ use crate::script::Script;
 pub(super) struct Runspace {
     pub(super) lua: Lua,
     environment: Arc<Environment>,
-    kit: RequestKit,
+    entry: Entry,
+    chunks: SharedChunks,
     /// `None` until the base is frozen.
     base: Option<Base>,
     /// What was there before the startup script of a clean environment.
@@ -50,8 +51,9 @@ impl Runspace {
         let lua = Lua::new();
         lua.enable_jit(false);
         sandbox::furnish(&lua, host)?;
-        let kit = RequestKit::install(&lua)?;
-        lua.set_app_data(Chunks::default());
+        let entry = Entry::install(&lua, request::metatable(&lua)?)?;
+        let chunks = SharedChunks::default();
+        lua.set_app_data(chunks.clone());
         let settings = &host.environment.settings;
         let known = if settings.persistent { None } else { Some(sandbox::known(&lua)?) };
         // Luau has no emergency collection: the soft limit is kept by the interrupt, this one only stops what grows
@@ -60,7 +62,8 @@ impl Runspace {
         Ok(Self {
             lua,
             environment: host.environment.clone(),
-            kit,
+            entry,
+            chunks,
             base: None,
             host: known,
             kept: None,
@@ -79,56 +82,50 @@ impl Runspace {
         Ok(())
     }
 
-    /// The context of a call of `script`. Its globals are fresh, those kept, or, before the base is frozen, the base.
+    /// The context of a call of `script`.
+    ///
+    /// # Errors
+    /// Lua has no memory left.
     pub(super) fn call(
         &self,
         script: Arc<Script>,
         request: Option<Request>,
         logger: slog::Logger,
     ) -> mlua::Result<Rc<CallContext>> {
-        let (globals, loaded) = match (&self.kept, &self.base) {
-            (Some((globals, loaded)), _) => (globals.clone(), Some(loaded.clone())),
-            (None, Some(base)) => {
-                base.restore(&self.lua)?;
-                (sandbox::globals(&self.lua, &base.metatable)?, None)
-            }
-            (None, None) => (self.lua.globals(), None),
-        };
+        let loaded = self.kept.as_ref().map(|(_, loaded)| loaded.clone());
+        if let (None, Some(base)) = (&loaded, &self.base) {
+            base.restore(&self.lua)?;
+        }
         Ok(Rc::new(CallContext {
             request,
             logger,
             script,
             table: Cell::new(std::ptr::null()),
             aborted: RefCell::new(None),
-            globals,
             loaded: RefCell::new(loaded),
         }))
     }
 
     /// Runs the script of a call; to be called on a fiber of that call.
     pub(super) fn run(&self, call: &CallContext) -> Result<Option<Answer>, Failure> {
-        let values = self.values(call).map_err(|error| self.failure(&error))?;
+        let given = self.enter(call).map_err(|error| self.failure(&error))?;
         if call.request.is_none() {
             return Ok(None);
         }
-        match answer::read(&self.lua, values) {
+        match answer::of(&self.lua, given) {
             Ok(answer) => Ok(Some(answer)),
             Err(message) => Err(Failure::Script { message, traceback: String::new() }),
         }
     }
 
-    fn values(&self, call: &CallContext) -> mlua::Result<MultiValue> {
-        let function = {
-            let chunks = self.lua.app_data_mut::<Chunks>();
-            let mut chunks = chunks.ok_or_else(|| mlua::Error::runtime("the runspace has lost its scripts"))?;
-            chunks.function(&self.lua, &call.script)?.deep_clone()?
-        };
-        function.set_environment(call.globals.clone())?;
-        if call.request.is_none() {
-            return function.call(());
+    /// Its globals are fresh, those kept, or, before the base is frozen, the base.
+    fn enter(&self, call: &CallContext) -> mlua::Result<Given> {
+        let function = self.chunks.lock().function(&self.lua, &call.script)?;
+        match (&self.kept, &self.base) {
+            (Some((globals, _)), _) => self.entry.run(&self.lua, &function, Ground::Kept(globals), call),
+            (None, Some(base)) => self.entry.run(&self.lua, &function, Ground::Fresh(&base.metatable), call),
+            (None, None) => self.entry.run(&self.lua, &function, Ground::Kept(&self.lua.globals()), call),
         }
-        let request = self.kit.make(&self.lua, call)?;
-        function.call(request)
     }
 
     /// An error of Lua with its places in the user's files.

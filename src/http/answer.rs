@@ -8,7 +8,7 @@ use bytes::Bytes;
 use slog::Logger;
 
 use super::{problem, worker};
-use crate::exchange::{Answer, ContentType, Problem, RequestId, Response};
+use crate::exchange::{self, Answer, ContentType, Problem, RequestId, Response};
 
 static TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 static HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
@@ -43,7 +43,7 @@ pub fn fixed(status: u16, content_type: Option<&str>, body: &Bytes) -> HttpRespo
 pub fn redirect(status: u16, location: &str) -> HttpResponse<BoxBody> {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::PERMANENT_REDIRECT);
     let mut response = HttpResponse::with_body(status, BoxBody::new(Bytes::new()));
-    if let Ok(location) = HeaderValue::from_str(location) {
+    if let Ok(location) = HeaderValue::from_str(&exchange::location(location)) {
         response.headers_mut().insert(header::LOCATION, location);
     }
     response

@@ -119,11 +119,23 @@ async fn from_folder<'a>(underway: &Underway<'a>) -> Option<Reply<'a>> {
     let request = underway.request;
     let (folder, segments) = static_files::folder_of(&underway.pinned.generation.site.statics, request.uri().path())?;
     let response = match static_files::serve(request, folder, segments).await {
+        Served::Response(response) if response.status().is_client_error() => refused_file(&response, underway.id),
         Served::Response(response) => response,
         Served::Method => not_this_method(request, "GET, HEAD, OPTIONS", underway.id),
         Served::Nothing => return None,
     };
     Some(Reply { headers: &folder.headers, ..Reply::own(response) })
+}
+
+/// A range or condition that a file does not meet, told as every error; what says why stays (`Content-Range`, `ETag`).
+fn refused_file(response: &HttpResponse<BoxBody>, id: &RequestId) -> HttpResponse<BoxBody> {
+    let mut problem = problem::response(&Problem::new(response.status().as_u16()), id);
+    for name in [header::CONTENT_RANGE, header::ACCEPT_RANGES, header::ETAG, header::LAST_MODIFIED] {
+        if let Some(value) = response.headers().get(&name) {
+            problem.headers_mut().insert(name, value.clone());
+        }
+    }
+    problem
 }
 
 async fn endpoint<'a>(

@@ -90,7 +90,8 @@ pub fn failure(error: RunError, environment: &Environment, log: &Logger) -> Opti
             Some(busy(format!("no runspace of environment {name} became free in time")))
         }
         RunError::Unhealthy { reason } => {
-            slog::error!(log, # "environment", "environment is unhealthy"; "environment" => name, "reason" => reason);
+            // The pool has told it as an error, once for each time that a runspace could not be built.
+            slog::debug!(log, # "environment", "environment is unhealthy"; "environment" => name, "reason" => reason);
             Some(busy(format!("environment {name} is unhealthy")))
         }
         RunError::Cancelled => None,

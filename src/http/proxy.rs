@@ -44,8 +44,11 @@ pub fn host(request: &HttpRequest, client: &Client) -> String {
     if let Some(host) = &client.forwarded_host {
         return host.clone();
     }
-    let named = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    named.or_else(|| request.uri().authority().map(|authority| authority.as_str())).unwrap_or_default().to_owned()
+    // A target in absolute form wins over the header (RFC 9112 section 3.2.2); a user's name before the `@` is no host.
+    let target = request.uri().authority().map(|authority| authority.as_str());
+    let target = target.map(|authority| authority.rsplit('@').next().unwrap_or(authority));
+    let named = || request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    target.or_else(named).unwrap_or_default().to_owned()
 }
 
 fn client_of(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Client {

@@ -13,7 +13,7 @@ use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::answer;
-use crate::endpoint::pattern::decode;
+use crate::endpoint::pattern::{decode, is_reserved};
 use crate::site::statics::StaticFolder;
 
 /// What a static folder says to a path.
@@ -37,7 +37,7 @@ enum Named {
 
 /// The folder of the longest prefix of a path as sent, with the path's segments below it, decoded.
 pub fn folder_of<'s, S: AsRef<StaticFolder>>(statics: &'s [S], path: &str) -> Option<(&'s StaticFolder, Vec<String>)> {
-    if statics.is_empty() {
+    if statics.is_empty() || is_reserved(path) {
         return None;
     }
     let segments: Vec<String> = path.strip_prefix('/')?.split('/').map(decode).collect::<Option<_>>()?;

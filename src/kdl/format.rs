@@ -29,6 +29,8 @@ pub enum Format {
     Regex,
     /// The name of a header.
     HeaderName,
+    /// The type of a body, such as `text/html; charset=utf-8`.
+    MediaType,
 }
 
 /// Every format and its name in the schema.
@@ -45,6 +47,7 @@ pub const FORMATS: &[(&str, Format)] = &[
     ("network", Format::Network),
     ("regex", Format::Regex),
     ("header-name", Format::HeaderName),
+    ("media-type", Format::MediaType),
 ];
 
 impl Format {
@@ -58,6 +61,20 @@ impl Format {
         FORMATS.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
     }
 
+    /// Whether its values are measured: durations and sizes.
+    pub fn is_quantity(self) -> bool {
+        matches!(self, Format::Duration | Format::Size)
+    }
+
+    /// How much a value is, in the smallest unit of the format; `None` when it is no quantity.
+    pub fn measure(self, value: &Plain) -> Option<u128> {
+        match self {
+            Format::Duration => Duration::read(value).ok().map(|duration| duration.0.as_nanos()),
+            Format::Size => Size::read(value).ok().map(|size| size.0.into()),
+            _ => None,
+        }
+    }
+
     /// Checks a value, as far as that is possible without knowing the node.
     ///
     /// # Errors
@@ -68,6 +85,7 @@ impl Format {
             Format::Size => Size::read(value).map(|_| ()),
             Format::Name => name(value),
             Format::HeaderName => header_name(value),
+            Format::MediaType => media_type(value),
             Format::Path | Format::Glob | Format::Script => path(value),
             Format::Lua | Format::Route | Format::Address | Format::Network | Format::Regex => Ok(()),
         }
@@ -97,11 +115,32 @@ fn name(value: &Plain) -> Result<(), Bad> {
     }
 }
 
+/// Whether a character may stand in a token of HTTP.
+fn is_token(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
+}
+
+/// A type, a slash and a subtype, then parameters that only need to be sendable.
+fn media_type(value: &Plain) -> Result<(), Bad> {
+    let text = text(value);
+    let help = "write a type such as \"text/html; charset=utf-8\"";
+    let message = "this is not the type of a body";
+    if let Some((at, c)) = text.char_indices().find(|(_, c)| !matches!(c, ' '..='~')) {
+        return Err(bad(message, "cannot stand in a header", help, Some(at..at + c.len_utf8())));
+    }
+    let essence = text.split(';').next().unwrap_or_default().trim_end_matches(' ');
+    let is_token = |part: &str| !part.is_empty() && part.chars().all(is_token);
+    match essence.split_once('/') {
+        Some((kind, subtype)) if is_token(kind) && is_token(subtype) => Ok(()),
+        _ if text.is_empty() => Err(bad(message, "nothing here", help, None)),
+        _ => Err(bad(message, "not a type", help, None)),
+    }
+}
+
 fn header_name(value: &Plain) -> Result<(), Bad> {
     let text = text(value);
     let help = "a header's name is made of letters, digits and `-`";
-    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-    match text.char_indices().find(|(_, c)| !token(*c)) {
+    match text.char_indices().find(|(_, c)| !is_token(*c)) {
         Some((at, c)) => {
             Err(bad("this is not the name of a header", "not in a header's name", help, Some(at..at + c.len_utf8())))
         }
@@ -132,6 +171,14 @@ mod tests {
         assert_eq!(part(Format::Name, "page size"), Some(Some(4..5)));
         assert_eq!(part(Format::Name, "9"), Some(None));
         assert_eq!(part(Format::HeaderName, "X-Ä"), Some(Some(2..4)));
+        for fine in ["text/plain", "text/html; charset=utf-8", "application/vnd.api+json", "a/b;c=\"d e\""] {
+            assert_eq!(part(Format::MediaType, fine), None, "{fine}");
+        }
+        for wrong in ["", "text", "/", "text/", "text /plain", " text/plain", "text/a b"] {
+            assert_eq!(part(Format::MediaType, wrong), Some(None), "{wrong}");
+        }
+        assert_eq!(part(Format::MediaType, "a/b\nc"), Some(Some(3..4)));
+        assert_eq!(part(Format::MediaType, "a/b; c=é"), Some(Some(7..9)));
         assert_eq!(part(Format::Path, "a/b"), None);
         assert_eq!(part(Format::Path, ""), Some(None));
     }

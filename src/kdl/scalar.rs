@@ -227,6 +227,10 @@ impl Quantity {
                 return Err(Bad { help: Some(self.help.to_owned()), ..Bad::kind(self.name, other) });
             }
         };
+        self.read_text(text)
+    }
+
+    fn read_text(&self, text: &str) -> Result<u128, Bad> {
         let parts = parts(text);
         if parts.is_empty() {
             return Err(Bad {
@@ -259,7 +263,7 @@ impl Quantity {
             return Err(Bad::part(message, "a number is missing here", self.help, part.unit.clone()));
         }
         if unit.is_empty() {
-            let help = format!("write \"{text}{}\"; {}", self.usual, self.help);
+            let help = self.unit_help(text);
             let message = format!("{} needs a unit", self.name);
             return Err(Bad::part(message, "a number without a unit", &help, part.number.clone()));
         }
@@ -278,6 +282,29 @@ impl Quantity {
         })?;
         // Text without a fraction stays exact up to 2^53 units, which is beyond any duration or size in use.
         Ok((number * *worth as f64).round() as u128)
+    }
+
+    /// The help for a number without a unit: a unit that stands apart from its number is put to it, else the usual one.
+    fn unit_help(&self, text: &str) -> String {
+        let joined: String = text.split_whitespace().collect();
+        let meant = if parts(&joined).iter().all(|part| !part.unit.is_empty()) {
+            self.spelled(&joined)
+        } else {
+            Some(format!("{}{}", text.trim(), self.usual)).filter(|meant| self.read_text(meant).is_ok())
+        };
+        meant.map_or(self.help.to_owned(), |meant| format!("write \"{meant}\"; {}", self.help))
+    }
+
+    /// A text with its units as they are spelled, when all of them are known.
+    fn spelled(&self, text: &str) -> Option<String> {
+        let mut spelled = String::new();
+        for part in parts(text) {
+            let unit = &text[part.unit];
+            let (known, _) = self.units.iter().find(|(known, _)| known.eq_ignore_ascii_case(unit))?;
+            spelled.push_str(&text[part.number]);
+            spelled.push_str(known);
+        }
+        self.read_text(&spelled).is_ok().then_some(spelled)
     }
 
     fn what(&self) -> &'static str {
@@ -345,6 +372,20 @@ mod tests {
         assert_eq!(part("  "), None);
         assert_eq!(Size::read(&text("64kib")).expect_err("case").part, Some(2..5));
         assert!(Duration::read(&Plain::Integer(5)).expect_err("bare").help.expect("help").contains("\"5s\""));
+    }
+
+    #[test]
+    fn a_unit_apart_from_its_number_is_put_to_it() {
+        let told = |bad: Option<Bad>| bad.and_then(|bad| bad.help).unwrap_or_default();
+        for (written, meant) in
+            [("5 s", "5s"), ("1 h 30 m", "1h30m"), (" 5 s ", "5s"), ("5 S", "5s"), ("5", "5s"), ("1h 30", "1h 30s")]
+        {
+            let help = told(Duration::read(&text(written)).err());
+            assert!(help.starts_with(&format!("write \"{meant}\";")), "{written}: {help}");
+        }
+        assert_eq!(told(Duration::read(&text("5 x")).err()), TIME.help);
+        assert!(told(Size::read(&text("1 MiB")).err()).starts_with("write \"1MiB\";"));
+        assert!(told(Size::read(&text("64 kib")).err()).starts_with("write \"64KiB\";"));
     }
 
     #[test]

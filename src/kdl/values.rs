@@ -23,9 +23,9 @@ pub(super) fn code(format: Format) -> &'static Code {
 
 /// What is wrong with a value, if anything is.
 pub(super) fn check(owner: &str, value: &Plain, spec: &ValueSpec) -> Option<(&'static Code, Bad)> {
-    let quantity = spec.format.filter(|format| matches!(format, Format::Duration | Format::Size));
-    if let Some(format) = quantity {
-        return format.check(value).err().map(|bad| (code(format), bad));
+    if let Some(format) = spec.format.filter(|format| format.is_quantity()) {
+        let wrong = format.check(value).err().map(|bad| (code(format), bad));
+        return wrong.or_else(|| too_little(format, value, spec).map(|bad| (&codes::VALUE_RANGE, bad)));
     }
     if !accepts(spec.kind, value) {
         return Some((&codes::VALUE_TYPE, wrong_type(spec.kind, value)));
@@ -112,6 +112,15 @@ fn range(owner: &str, value: &Plain, spec: &ValueSpec) -> Option<Bad> {
     low.or(high).map(|message| Bad { message, label: "out of range".to_owned(), help, part: None })
 }
 
+/// A duration or size that is less than its place takes.
+fn too_little(format: Format, value: &Plain, spec: &ValueSpec) -> Option<Bad> {
+    let least = spec.from.as_ref()?;
+    if format.measure(value) >= format.measure(&Plain::Text(least.clone())) {
+        return None;
+    }
+    Some(Bad { message: format!("must be at least {least}"), label: "too little".to_owned(), help: None, part: None })
+}
+
 /// The place in `text` of a part of the value of the literal at `literal`; all of the literal when there is no part.
 pub(super) fn place(text: &str, literal: Range<usize>, part: Option<Range<usize>>) -> Range<usize> {
     let Some(part) = part else { return literal };
@@ -145,11 +154,15 @@ pub(super) fn wanted(spec: &ValueSpec) -> String {
     let words: Vec<&str> = spec.one_of.iter().map(String::as_str).collect();
     match (spec.format, spec.least, spec.most) {
         _ if !words.is_empty() => format!("one of {}", suggest::list(&words)),
-        (Some(Format::Duration), ..) => "a duration such as 30s".to_owned(),
-        (Some(Format::Size), ..) => "a size such as 1MiB".to_owned(),
+        (Some(Format::Duration), ..) => format!("a duration{} such as 30s", at_least(spec)),
+        (Some(Format::Size), ..) => format!("a size{} such as 1MiB", at_least(spec)),
         (_, Some(least), Some(most)) => format!("{} from {least} to {most}", spec.kind.name()),
         (_, Some(least), None) => format!("{}, at least {least}", spec.kind.name()),
         (_, None, Some(most)) => format!("{}, at most {most}", spec.kind.name()),
         _ => spec.kind.name().to_owned(),
     }
+}
+
+fn at_least(spec: &ValueSpec) -> String {
+    spec.from.as_ref().map_or_else(String::new, |least| format!(" of at least {least},"))
 }

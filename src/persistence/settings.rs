@@ -1,5 +1,6 @@
 //! What a site file says about persistence.
 
+use crate::diag::{Diagnostic, codes};
 use crate::kdl::reader::Reader;
 use crate::kdl::scalar::{Bad, Plain, Scalar};
 
@@ -25,5 +26,11 @@ impl Scalar for PersistenceKind {
 
 /// Reads a `persistence` node; the default is memory.
 pub fn decode(reader: &Reader<'_>) -> PersistenceKind {
-    reader.arg(0).map(|at| at.it).unwrap_or_default()
+    let kind = reader.arg(0).map(|at| at.it);
+    if let (Some(PersistenceKind::Memory), Some(address)) = (kind, reader.plain(1)) {
+        let message = "`persistence memory` takes no file";
+        let found = Diagnostic::new(&codes::VALUE_UNEXPECTED, message, address.span, "one too many");
+        reader.report(found.help("remove it; memory ends with the process"));
+    }
+    kind.unwrap_or_default()
 }

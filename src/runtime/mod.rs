@@ -49,16 +49,27 @@ pub struct Runtime {
     process: Arc<ProcessHost>,
 }
 
+/// Why a site is loaded again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Files may have changed: when all that is read is as before, nothing is done.
+    Files,
+    /// It is built anew in any case.
+    Asked,
+}
+
 /// How a reload ended.
 pub enum ReloadOutcome {
+    /// All that was read is as before; the same generation serves on.
+    Unchanged,
     /// The new generation is live.
     Activated {
         /// Its number.
         generation: u64,
         /// What was added, changed, removed, in words; empty when everything is answered as before.
         changes: String,
-        /// Settings that were changed but need a restart.
-        needs_restart: Vec<&'static str>,
+        /// Settings that were changed but need a restart, each with its place.
+        needs_restart: Vec<String>,
         /// Warnings, and the files they point into.
         warnings: (Diagnostics, Sources),
         /// From the start of the load to the swap.
@@ -104,7 +115,7 @@ impl Runtime {
     }
 
     /// Loads again and, when nothing is wrong, builds and swaps. Runs on the reload thread, one at a time.
-    pub fn reload(&self, loader: &mut Loader, path: &Path) -> Reloaded {
+    pub fn reload(&self, loader: &mut Loader, path: &Path, reason: Reason) -> Reloaded {
         let began = Instant::now();
         let loaded = match loader.load(path) {
             Ok(loaded) => loaded,
@@ -114,15 +125,17 @@ impl Runtime {
                 return Reloaded { outcome, watch: None };
             }
         };
+        let old = self.current.load();
         let outcome = match loaded.site {
+            Some(site) if reason == Reason::Files && change::is_same(&old.site, &site) => ReloadOutcome::Unchanged,
             Some(site) => self.activate(site, (loaded.diagnostics, loaded.sources), began),
             None => ReloadOutcome::Refused { diagnostics: loaded.diagnostics, sources: loaded.sources },
         };
-        let counter = match outcome {
-            ReloadOutcome::Activated { .. } => &self.counters.reloads,
-            _ => &self.counters.reloads_refused,
+        match outcome {
+            ReloadOutcome::Activated { .. } => self.counters.reloads.fetch_add(1, Ordering::Relaxed),
+            ReloadOutcome::Unchanged => 0,
+            _ => self.counters.reloads_refused.fetch_add(1, Ordering::Relaxed),
         };
-        counter.fetch_add(1, Ordering::Relaxed);
         Reloaded { outcome, watch: Some(loaded.watch) }
     }
 
@@ -138,7 +151,7 @@ impl Runtime {
         ReloadOutcome::Activated {
             generation: number,
             changes: change::describe(&old.site, &site),
-            needs_restart: change::needs_restart(&self.started, &site),
+            needs_restart: change::needs_restart(&self.started, &old.site, &site),
             warnings,
             took: began.elapsed(),
         }

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use slog::Logger;
 
 use crate::diag::render::concise;
-use crate::runtime::{ReloadOutcome, Runtime};
+use crate::runtime::{Reason, ReloadOutcome, Runtime};
 use crate::site::load::Loader;
 use crate::watch::{Change, Mode, Notice, Notices, Watcher};
 
@@ -35,7 +35,7 @@ pub struct Origin {
 pub fn start(runtime: Arc<Runtime>, origin: Origin) -> io::Result<Watcher> {
     let Origin { path, loader, watch, since } = origin;
     let (watcher, notices) = Watcher::start(watch.clone(), since, Mode::Events)?;
-    let mut reloader = Reloader { runtime, loader, path, watch, watcher: watcher.clone() };
+    let mut reloader = Reloader { runtime, loader, path, watch, watcher: watcher.clone(), refused: false };
     thread::Builder::new().name("moondock-reload".to_owned()).spawn(move || reloader.run(notices))?;
     Ok(watcher)
 }
@@ -46,6 +46,8 @@ struct Reloader {
     path: PathBuf,
     watch: BTreeSet<PathBuf>,
     watcher: Watcher,
+    /// The last reload was refused: that the site is mended is told, even when it is what is served already.
+    refused: bool,
 }
 
 impl Reloader {
@@ -64,15 +66,17 @@ impl Reloader {
     /// because it is only half there is looked at once more before it is told.
     fn reload(&mut self, change: &Change) {
         let since = SystemTime::now();
-        let reloaded = self.runtime.reload(&mut self.loader, &self.path);
+        let reason = if change.asked || self.refused { Reason::Asked } else { Reason::Files };
+        let reloaded = self.runtime.reload(&mut self.loader, &self.path, reason);
         if let Some(watch) = reloaded.watch {
             self.watch = watch;
         }
         self.watcher.track(self.watch.clone(), since);
-        let is_live = matches!(reloaded.outcome, ReloadOutcome::Activated { .. });
+        let is_live = matches!(reloaded.outcome, ReloadOutcome::Activated { .. } | ReloadOutcome::Unchanged);
         if !is_live && change.half_written && !change.retried {
             self.watcher.retry();
         } else {
+            self.refused = !is_live;
             tell(&self.log(), &reloaded.outcome);
         }
     }
@@ -84,6 +88,9 @@ impl Reloader {
 
 fn tell(log: &Logger, outcome: &ReloadOutcome) {
     match outcome {
+        ReloadOutcome::Unchanged => {
+            slog::debug!(log, # "config", "files were touched and hold what they held");
+        }
         ReloadOutcome::Activated { generation, changes, needs_restart, warnings: (warnings, sources), took } => {
             let milliseconds = (took.as_secs_f64() * 1e4).round() / 10.0;
             let changes = if changes.is_empty() { "nothing that is answered" } else { changes };

@@ -24,10 +24,12 @@ const FLUSH: Duration = Duration::from_secs(2);
 /// The machine refuses something the site asks for; nothing runs then.
 pub fn run(site: Arc<Site>, origin: Origin, announce: impl FnOnce(&Running)) -> Result<(), BuildError> {
     let refused = |error: io::Error| BuildError::new("cannot start", &error);
-    let runtime = Runtime::start(site).map_err(refused)?;
+    let runtime = Runtime::start(site.clone()).map_err(refused)?;
     let tokio = Builder::new_current_thread().enable_all().build().map_err(refused)?;
     let _entered = tokio.enter();
     let mut signals = Signals::listen().map_err(refused)?;
+    slog::info!(log(&runtime), # "config", "loaded"; "generation" => 1, "file" => %origin.path.display(),
+        "endpoints" => site.endpoints.len(), "environments" => site.environments.len(), "statics" => site.statics.len());
     let running = Running::start(runtime.clone()).inspect_err(|error| {
         slog::crit!(log(&runtime), # "server", "cannot start"; "cause" => %error);
         flush(&runtime);

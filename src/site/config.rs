@@ -21,6 +21,7 @@ pub(super) struct Config {
     pub(super) title: Option<String>,
     pub(super) version: Option<String>,
     pub(super) server: ServerSettings,
+    pub(super) server_places: Vec<(&'static str, Span)>,
     pub(super) variables: Vec<(At<String>, Option<Typed>)>,
     pub(super) secrets: Vec<(At<String>, Option<String>)>,
     pub(super) environments: Vec<EnvironmentDeclaration>,
@@ -70,7 +71,10 @@ impl Config {
                 self.title = reader.arg(0).map(|at| at.it);
                 self.version = reader.get("version").map(|at| at.it);
             }
-            "server" => self.server = ServerSettings::decode(reader),
+            "server" => {
+                self.server = ServerSettings::decode(reader);
+                self.server_places = ServerSettings::fixed_places(reader);
+            }
             "variables" => self.decode_variables(reader),
             "environment" => {
                 let environment = EnvironmentDeclaration::decode(reader);
@@ -79,7 +83,10 @@ impl Config {
                 }
                 self.environments.extend(environment);
             }
-            "default-environment" => self.default_environment = reader.arg(0),
+            "default-environment" => {
+                self.default_environment = reader.arg(0);
+                self.incomplete |= self.default_environment.is_none();
+            }
             "endpoint" => {
                 let endpoint = EndpointSettings::decode(reader);
                 self.answers_unread |= endpoint.is_none();

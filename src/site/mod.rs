@@ -13,7 +13,7 @@ pub mod statics;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Place};
 use crate::environment::settings::Environment;
 use crate::logging::settings::LoggingSettings;
 use crate::site::server::ServerSettings;
@@ -27,8 +27,12 @@ pub struct Site {
     pub version: Option<String>,
     /// The folder of `site.kdl`, absolute.
     pub folder: PathBuf,
+    /// The name and text of every file of the site language that it was read from.
+    pub texts: Vec<(Arc<str>, Arc<str>)>,
     /// Where and how it listens.
     pub server: ServerSettings,
+    /// Where the settings of the server stand that it says, in the order of the file.
+    pub server_places: Vec<(&'static str, Place)>,
     /// Every environment, by name.
     pub environments: Vec<Arc<Environment>>,
     /// Every endpoint.

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::diag::Span;
 use crate::endpoint::option::headers;
 use crate::kdl::reader::Reader;
 use crate::kdl::scalar::{self, At, Bad, Plain, Scalar, Size};
@@ -64,6 +65,9 @@ impl Scalar for Network {
         })
     }
 }
+
+/// Settings that a running server keeps until it is started again.
+pub const FIXED: [&str; 6] = ["bind", "workers", "max-connections", "header-timeout", "keep-alive", "shutdown-grace"];
 
 /// The `server` block with its defaults.
 #[derive(Clone, Debug, PartialEq)]
@@ -133,6 +137,31 @@ impl ServerSettings {
             shutdown_grace: time("shutdown-grace", default.shutdown_grace),
             headers: headers::decode(reader),
         }
+    }
+
+    /// The settings of a `server` node that only a start applies, as it says them, each with its place.
+    pub fn fixed_places(reader: &Reader<'_>) -> Vec<(&'static str, Span)> {
+        let places = |name| reader.each(name).into_iter().map(move |node| (name, node.span()));
+        FIXED.iter().copied().flat_map(places).collect()
+    }
+
+    /// The names of settings that differ from those of another, binds by their addresses.
+    pub fn differing(&self, other: &Self) -> Vec<&'static str> {
+        let settings = [
+            ("bind", self.addresses() != other.addresses()),
+            ("workers", self.workers != other.workers),
+            ("timeout", self.timeout != other.timeout),
+            ("max-body", self.max_body != other.max_body),
+            ("header-timeout", self.header_timeout != other.header_timeout),
+            ("body-timeout", self.body_timeout != other.body_timeout),
+            ("keep-alive", self.keep_alive != other.keep_alive),
+            ("max-connections", self.max_connections != other.max_connections),
+            ("trusted-proxies", self.trusted_proxies != other.trusted_proxies),
+            ("compress", self.compress != other.compress),
+            ("shutdown-grace", self.shutdown_grace != other.shutdown_grace),
+            ("headers", self.headers != other.headers),
+        ];
+        settings.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
     }
 
     /// The addresses to listen on; the default when none is declared.

@@ -57,9 +57,12 @@ const FENCES: &[(&str, &[&str])] = &[
 /// over values and captured variables.
 const UNSAFE: &[&str] = &[
     "environment/captured.rs",
+    "environment/entry.rs",
     "environment/fiber.rs",
     "environment/json_read.rs",
     "environment/json_write.rs",
+    "environment/push.rs",
+    "environment/request_fields.rs",
     "environment/ticker.rs",
 ];
 

@@ -117,6 +117,27 @@ fn hangup_reloads_and_ends_nothing() {
     assert!(status.success(), "{status}");
 }
 
+/// Nothing that the server writes, and no file that is written as it was, is a reload: a change that comes afterwards is
+/// the second generation.
+#[test]
+fn a_socket_beside_the_site_and_a_save_of_the_same_are_no_reloads() {
+    let site =
+        |text: &str| format!("server {{\n    bind \"127.0.0.1:0\"\n    bind \"unix:x.sock\"\n}}\n{}", site(text));
+    let (folder, server) = started(&site("1"));
+    assert!(folder.path().join("x.sock").exists());
+    folder.write("near.txt", "a file beside");
+    for style in [SaveStyle::InPlace, SaveStyle::Rename, SaveStyle::Backup] {
+        folder.save("site.kdl", &site("1"), style);
+    }
+    ask_until(&server, "1");
+    folder.save("site.kdl", &site("2"), SaveStyle::Rename);
+    ask_until(&server, "2");
+    let (status, log) = server.stop();
+    assert!(status.success(), "{status}");
+    let reloads: Vec<&String> = log.iter().filter(|line| line.contains("reloaded")).collect();
+    assert!(reloads.len() == 1 && reloads[0].contains("generation=2"), "{reloads:?}");
+}
+
 #[test]
 fn at_the_end_a_request_under_way_is_answered() {
     for signal in ["TERM", "INT"] {

@@ -136,7 +136,14 @@ parts work together.
 A setting with one value may be written as a property (`timeout=\"5s\"`) or as a child (`timeout \"5s\"`), never both \
 at once. A switch that stands alone (`compress`) means `#true`. Every value may be read from outside: `(env)NAME` an \
 environment variable, `(file)\"path\"` a file, `(secret)name` an entry of `secrets`; `default=\"…\"` beside it holds \
-when it is not there. Durations and sizes are text with a unit: `\"250ms\"`, `\"1h 30m\"`, `\"64KiB\"`.
+when it is not there.
+
+Durations and sizes are text with a unit, and fractions will do: `\"250ms\"`, `\"1.5s\"`, `\"1h 30m\"`, `\"64KiB\"`. The \
+units of time are `ms`, `s`, `m`, `h` and `d`; those of sizes are `B`, `KiB`, `MiB` and `GiB` (1024 each), and `KB`, `MB` \
+and `GB` (1000 each).
+
+A setting of an endpoint wins over that of its group, an inner group over an outer one, the group over the environment, \
+the environment over `server`. A node may stand once, unless it says \"several\".
 ";
 
 impl<'a> Page<'a> {
@@ -175,6 +182,9 @@ impl<'a> Page<'a> {
     }
 
     fn facts(&mut self, node: &NodeSpec) {
+        if node.repeatable && !self.schema.is_property(node) {
+            self.add("It may stand several times.\n");
+        }
         if let Some(hint) = &node.hint {
             writeln!(self.text, "{hint}").unwrap();
         }
@@ -202,8 +212,12 @@ impl<'a> Page<'a> {
         }
         self.add("\n| setting | takes | default | what it is |\n| --- | --- | --- | --- |\n");
         for setting in settings {
-            let name =
-                if setting.required { format!("`{}` (needed)", setting.name) } else { format!("`{}`", setting.name) };
+            let mark = match setting {
+                setting if setting.required => " (needed)",
+                setting if setting.repeatable => " (several)",
+                _ => "",
+            };
+            let name = format!("`{}`{mark}", setting.name);
             let takes = setting.values.as_ref().map_or_else(|| "a block".to_owned(), takes);
             let default = match (&setting.default, &setting.values) {
                 (Some(default), Some(values)) => code(default, values),
@@ -236,7 +250,7 @@ impl<'a> Page<'a> {
 fn code(text: &str, values: &Values) -> String {
     let quantity = matches!(values.at(0).format, Some(Format::Duration | Format::Size));
     match text {
-        text if quantity => inline(&format!("\"{text}\"")),
+        text if quantity && !text.contains(' ') => inline(&format!("\"{text}\"")),
         text if text.contains([' ', '`']) || matches!(text, "none" | "all" | "both") => text.to_owned(),
         text => inline(text),
     }
@@ -281,6 +295,9 @@ fn value(spec: &ValueSpec) -> String {
         (_, kind) => kind.name(),
     };
     let kind = if kind.is_empty() { spec.kind.name() } else { kind };
+    if let Some(least) = &spec.from {
+        return format!("{kind}, at least {least}");
+    }
     match (spec.least, spec.most) {
         (Some(least), Some(most)) => format!("{kind}, {least} to {most}"),
         (Some(least), None) => format!("{kind}, at least {least}"),

@@ -15,6 +15,8 @@ use self::concurrency::ConcurrencyLimit;
 pub struct Options {
     /// The environment that runs the handler.
     pub environment: Option<At<String>>,
+    /// It is given but could not be read, which was told: then none is no mistake.
+    pub environment_unread: bool,
     /// Wall clock of the handler.
     pub timeout: Option<At<Duration>>,
     /// Bytes of the body.
@@ -30,8 +32,10 @@ pub struct Options {
 impl Options {
     /// Reads the options of an `endpoint` or `group` node.
     pub fn decode(reader: &Reader<'_>) -> Self {
+        let environment: Option<At<String>> = reader.get("environment");
         Self {
-            environment: reader.get("environment"),
+            environment_unread: environment.is_none() && reader.child("environment").is_some(),
+            environment,
             timeout: reader.get("timeout"),
             max_body: reader.get("max-body"),
             concurrency: ConcurrencyLimit::decode(reader),
@@ -43,6 +47,7 @@ impl Options {
     /// Fills what is not set here from the group around it.
     #[must_use]
     pub fn within(mut self, group: &Self) -> Self {
+        self.environment_unread |= self.environment.is_none() && group.environment_unread;
         self.environment = self.environment.or_else(|| group.environment.clone());
         self.timeout = self.timeout.or_else(|| group.timeout.clone());
         self.max_body = self.max_body.or_else(|| group.max_body.clone());

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use mlua::{Function, Lua, Table, Value};
 
 use super::{Host, Module};
-use crate::environment::chunks::Chunks;
+use crate::environment::chunks::SharedChunks;
+use crate::environment::entry::Current;
 use crate::environment::fiber;
 use crate::environment::places::HOST_CHUNK;
 use crate::environment::settings::{Environment, MODULE_NAMES, is_module_name};
@@ -75,12 +76,12 @@ fn find(lua: &Lua, environment: &Environment, name: &str) -> mlua::Result<(Value
     let Some(script) = environment.modules.get(name) else {
         return Err(unknown(environment, name));
     };
-    let call = fiber::call().ok_or_else(|| mlua::Error::runtime("modules can be required while a script runs"))?;
-    let chunk = match lua.app_data_mut::<Chunks>() {
-        Some(mut chunks) => chunks.function(lua, script)?.deep_clone()?,
+    let chunk = match lua.app_data_ref::<SharedChunks>() {
+        Some(chunks) => chunks.lock().function(lua, script)?.deep_clone()?,
         None => return Err(mlua::Error::runtime("this runspace has no modules")),
     };
-    chunk.set_environment(call.globals.clone())?;
+    let current = lua.app_data_ref::<Current>().map(|current| current.globals());
+    chunk.set_environment(current.ok_or_else(|| mlua::Error::runtime("this runspace runs no script"))??)?;
     cache.raw_set(name, RUNNING)?;
     Ok((Value::Nil, Some(chunk)))
 }

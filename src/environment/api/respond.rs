@@ -8,7 +8,7 @@ use crate::environment::api::Module;
 use crate::environment::api::arguments::{kind, misuse, name_of, propose, text, whole};
 use crate::environment::fiber::{self, Stop};
 use crate::environment::headers::{Headers, content_type};
-use crate::exchange::{Answer, ContentType, Problem, Response};
+use crate::exchange::{self, Answer, ContentType, Problem, Response};
 
 /// What `respond` takes.
 const FIELDS: [&str; 6] = ["status", "body", "json", "type", "headers", "cookies"];
@@ -101,7 +101,7 @@ fn redirect(_: &Lua, (to, status): (Value, Value)) -> Result<Prepared> {
         })?,
     };
     let mut headers = Headers::default();
-    headers.line("location", to.as_bytes().to_vec()).map_err(|why| misuse("redirect", why))?;
+    headers.line("location", exchange::location(&to).as_bytes().to_vec()).map_err(|why| misuse("redirect", why))?;
     Ok(Prepared(Response { status, headers: headers.lines, ..Response::default() }))
 }
 

@@ -128,7 +128,6 @@ pub(in crate::environment) fn fiber(lua: &Lua, logger: &Logger, code: &str) -> F
         }),
         table: Cell::new(std::ptr::null()),
         aborted: RefCell::new(None),
-        globals: lua.globals(),
         loaded: RefCell::new(None),
     };
     let limits = Limits { deadline: Instant::now() + Duration::from_secs(60), memory: 64 << 20 };

@@ -301,11 +301,19 @@ fn value(spec: &mut ValueSpec, word: &str, node: &Node) -> Loaded<()> {
         "type" => spec.kind = kind(&text(node)?)?,
         "format" => spec.format = Some(format(node)?),
         "enum" => spec.one_of = texts(node),
+        ">=" if spec.format.is_some_and(Format::is_quantity) => spec.from = Some(quantity(node, spec.format)?),
         ">=" => spec.least = Some(number(node)?),
         "<=" => spec.most = Some(number(node)?),
         _ => return Err(unknown(node, "a value")),
     }
     Ok(())
+}
+
+/// A bound of a duration or size: text in that format, which comes before it.
+fn quantity(node: &Node, format: Option<Format>) -> Loaded<String> {
+    let text = text(node)?;
+    let is_one = format.is_some_and(|format| format.check(&Plain::Text(text.clone())).is_ok());
+    is_one.then(|| text.clone()).ok_or_else(|| format!("`{text}` is no bound of this format"))
 }
 
 fn kind(name: &str) -> Loaded<Kind> {
@@ -330,6 +338,7 @@ mod tests {
             "document { node a { max 1; minimum 2; }; }",
             "document { node a { value { format durations; }; }; }",
             "document { node a { value { type text; }; }; }",
+            "document { node a { value { format duration; \">=\" 1; }; }; }",
             "document { node a colour=red; }",
             "document { node a { (other)default 1; }; }",
             "document { node a { (moondock)defaults 1; }; }",

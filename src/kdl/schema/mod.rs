@@ -102,6 +102,8 @@ pub struct ValueSpec {
     pub least: Option<f64>,
     /// The greatest number it may be.
     pub most: Option<f64>,
+    /// The least duration or size it may be, as it is written.
+    pub from: Option<String>,
     /// The kind of name that it must be.
     pub refers_to: Option<String>,
     /// What it is, in a few words.
@@ -178,6 +180,12 @@ impl Schema {
             parents.insert(0, None);
         }
         parents
+    }
+
+    /// Whether every node of this name is of a later release, so that its place does not matter yet.
+    pub fn is_reserved(&self, name: &str) -> bool {
+        let mut known = self.all().filter(|spec| spec.name == name).peekable();
+        known.peek().is_some() && known.all(|spec| spec.not_yet == NotYet::All)
     }
 
     /// Every node and option of the schema, with the block it belongs to told once.

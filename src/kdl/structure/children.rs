@@ -8,7 +8,7 @@ use super::super::scalar::Plain;
 use super::super::schema::{Body, NodeSpec, NotYet};
 use super::super::tree::{At, Node};
 use super::super::values;
-use super::{Pass, span, within};
+use super::{Pass, later, span, within};
 
 impl Pass<'_> {
     pub(super) fn children(&mut self, node: &Node, spec: &NodeSpec) {
@@ -78,7 +78,9 @@ impl Pass<'_> {
         let name = &*node.name.text;
         let place = parent.map_or("the top level".to_owned(), |parent| format!("`{}`", parent.name.text));
         let homes = self.schema.parents(name);
-        let found = if homes.is_empty() {
+        let found = if self.schema.is_reserved(name) {
+            later(name, node.name.at)
+        } else if homes.is_empty() {
             let message = match parent {
                 Some(_) => format!("{place} has no `{name}`"),
                 None => format!("there is no node `{name}`"),

@@ -88,9 +88,7 @@ impl Pass<'_> {
             }
             _ => return false,
         };
-        let message = format!("`{what}` is not available yet in this version of moondock");
-        let found = Diagnostic::new(&codes::NODE_NOT_YET, message, span(at), "of a later version");
-        self.report(at, found.help("leave it out for now"));
+        self.report(at, later(&what, at));
         true
     }
 
@@ -180,6 +178,13 @@ impl Pass<'_> {
             None => suggest::help(word, names()).map(|help| (None, help)),
         }
     }
+}
+
+/// Says that something is of a later release.
+fn later(what: &str, at: At) -> Diagnostic {
+    let message = format!("`{what}` is not available yet in this version of moondock");
+    let found = Diagnostic::new(&codes::NODE_NOT_YET, message, span(at), "of a later version");
+    found.help("leave it out for now")
 }
 
 fn within(inner: At, outer: At) -> bool {

@@ -9,6 +9,8 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use super::TargetKind;
+use crate::diag::{Diagnostic, codes};
+use crate::kdl::reader::Reader;
 use crate::logging::writer::Sink;
 
 /// The address of standard output.
@@ -17,12 +19,21 @@ pub(in crate::logging) const STANDARD_OUTPUT: &str = "standard output";
 pub(in crate::logging) const STANDARD_ERROR: &str = "standard error";
 
 /// The kind `console`.
-pub(super) const KIND: TargetKind = TargetKind { name: "console", address: |_| Some(STANDARD_OUTPUT.to_owned()), open };
+pub(super) const KIND: TargetKind = TargetKind { name: "console", address, open };
 
 /// How long a reader that takes nothing may keep a batch waiting where the system would rather not wait itself.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long to wait between two tries then.
 const STEP: Duration = Duration::from_millis(5);
+
+fn address(node: &Reader<'_>) -> Option<String> {
+    if let Some(file) = node.plain(1) {
+        let message = "`target console` takes no file";
+        let found = Diagnostic::new(&codes::VALUE_UNEXPECTED, message, file.span, "one too many");
+        node.report(found.help("remove it; the console is standard output"));
+    }
+    Some(STANDARD_OUTPUT.to_owned())
+}
 
 fn open(address: &str) -> io::Result<Box<dyn Sink>> {
     let (stream, terminal) = if address == STANDARD_ERROR {

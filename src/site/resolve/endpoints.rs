@@ -6,10 +6,9 @@ use bytes::Bytes;
 
 use crate::diag::{Diagnostic, Span, codes};
 use crate::endpoint::option::Options;
-use crate::endpoint::option::param::{Param, Source};
-use crate::endpoint::pattern::{Pattern, Segment};
+use crate::endpoint::option::param::Param;
 use crate::endpoint::settings::{Code, EndpointSettings, GroupSettings};
-use crate::endpoint::{Action, Endpoint, Place};
+use crate::endpoint::{Action, Endpoint};
 use crate::kdl::reader::Text;
 use crate::kdl::scalar::At;
 use crate::logging::feature::Level;
@@ -17,7 +16,7 @@ use crate::script::{LineMap, Script};
 use crate::site::scripts::syntax_diagnostic;
 
 use super::environments::{BUILT_IN, ResolvedEnvironment};
-use super::{Resolver, names};
+use super::{Resolver, names, params, paths};
 
 /// Methods of HTTP that an endpoint may name, and `ANY`.
 const METHODS: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "ANY"];
@@ -55,7 +54,7 @@ pub(super) fn resolve(resolver: &mut Resolver<'_>, environments: &[ResolvedEnvir
     let mut resolved = Vec::new();
     let default = default_environment(resolver, environments);
     let mut walk = Walk { environments, default, out: &mut resolved };
-    walk.group(resolver, &config.root, "", &Options::default());
+    walk.group(resolver, &config.root, "", &Around::default());
     resolved
 }
 
@@ -108,22 +107,27 @@ struct Walk<'w> {
     out: &'w mut Vec<ResolvedEndpoint>,
 }
 
+/// What an endpoint inherits from the groups around it.
+#[derive(Default)]
+struct Around {
+    options: Options,
+    params: Vec<Param>,
+}
+
 impl<'w> Walk<'w> {
-    fn group(&mut self, resolver: &mut Resolver<'_>, group: &GroupSettings, prefix: &str, around: &Options) {
-        let options = group.options.clone().within(around);
-        let prefix = match &group.prefix {
-            Some(own) => {
-                check_prefix(resolver, own);
-                format!("{prefix}{}", own.it.trim_end_matches('/'))
-            }
-            None => prefix.to_owned(),
-        };
+    fn group(&mut self, resolver: &mut Resolver<'_>, group: &GroupSettings, outer: &str, around: &Around) {
+        if let Some(own) = &group.prefix {
+            paths::check_prefix(resolver, own);
+        }
+        let prefix = paths::prefix(group, outer);
+        let options = group.options.clone().within(&around.options);
+        let around = Around { options, params: params::of_group(resolver, group, &prefix, &around.params) };
         for endpoint in &group.endpoints {
-            let resolved = self.endpoint(resolver, endpoint, &prefix, &options);
+            let resolved = self.endpoint(resolver, endpoint, &prefix, &around);
             self.out.extend(resolved);
         }
         for inner in &group.groups {
-            self.group(resolver, inner, &prefix, &options);
+            self.group(resolver, inner, &prefix, &around);
         }
     }
 
@@ -132,13 +136,16 @@ impl<'w> Walk<'w> {
         resolver: &mut Resolver<'_>,
         settings: &EndpointSettings,
         prefix: &str,
-        around: &Options,
+        around: &Around,
     ) -> Option<ResolvedEndpoint> {
         let methods = methods(resolver, settings);
-        let pattern = pattern(resolver, &settings.path, prefix);
-        let params = pattern.as_ref().map(|pattern| params(resolver, settings, pattern));
-        let options = settings.options.clone().within(around);
-        let environment = options.environment.clone().map(|name| find(resolver, self.environments, &name));
+        let pattern = paths::pattern(resolver, &settings.path, prefix);
+        let params = pattern.as_ref().map(|pattern| params::of_endpoint(resolver, settings, pattern, &around.params));
+        let options = settings.options.clone().within(&around.options);
+        let environment = match &options.environment {
+            _ if options.environment_unread => Some(None),
+            named => named.as_ref().map(|name| find(resolver, self.environments, name)),
+        };
         let action = self.action(resolver, settings, environment);
         let (environment, action) = action?;
         let server = &resolver.config.server;
@@ -154,7 +161,7 @@ impl<'w> Walk<'w> {
             params: params?,
             headers: options.headers,
             summary: settings.summary.clone(),
-            place: place(resolver, settings.span),
+            place: resolver.place(settings.span),
         };
         let code_span = settings.code.first().map(Code::span);
         Some(ResolvedEndpoint { endpoint: Arc::new(endpoint), path_span: settings.path.span, code_span })
@@ -207,13 +214,6 @@ impl<'w> Walk<'w> {
     }
 }
 
-/// The place of a node, for people.
-fn place(resolver: &Resolver<'_>, span: Span) -> Place {
-    let sources = &resolver.files.sources;
-    let (line, _) = sources.line_column(span.file, span.start);
-    Place { file: sources.get(span.file).name.clone(), line, span }
-}
-
 fn methods(resolver: &mut Resolver<'_>, settings: &EndpointSettings) -> Option<Vec<Arc<str>>> {
     if settings.methods.is_empty() && !settings.complete {
         return None;
@@ -258,65 +258,6 @@ fn method_fault(method: &At<String>, settings: &EndpointSettings) -> Diagnostic 
         Some(near) => found.help(format!("did you mean {near}?")).fix(format!("write {near}"), method.span, near),
         None => found.help(format!("there are {}", METHODS.join(" "))),
     }
-}
-
-fn check_prefix(resolver: &mut Resolver<'_>, prefix: &At<String>) {
-    if let Err(error) = Pattern::parse(&prefix.it) {
-        let found = Diagnostic::new(&codes::ENDPOINT_ROUTE, error.message, prefix.span, "this prefix");
-        resolver.report(found.help("a prefix looks like \"/api/v1\""));
-    }
-}
-
-fn pattern(resolver: &mut Resolver<'_>, path: &At<String>, prefix: &str) -> Option<Pattern> {
-    // A group's own path is written as "/" in it: the prefix alone.
-    let own = if path.it == "/" && !prefix.is_empty() { "" } else { &path.it };
-    let parsed = if own.is_empty() && prefix.is_empty() || !path.it.starts_with('/') {
-        Pattern::parse(&path.it)
-    } else {
-        Pattern::parse(&format!("{prefix}{own}"))
-    };
-    match parsed {
-        Ok(pattern) => Some(pattern),
-        // A mistake in the prefix was reported there.
-        Err(_) if !prefix.is_empty() && Pattern::parse(prefix).is_err() => None,
-        Err(error) => {
-            let help = "a path looks like \"/users/{id}\" or \"/files/{*rest}\"";
-            resolver.report(Diagnostic::new(&codes::ENDPOINT_ROUTE, error.message, path.span, "this path").help(help));
-            None
-        }
-    }
-}
-
-/// Gives every parameter its source, and checks names against the path and each other.
-fn params(resolver: &mut Resolver<'_>, settings: &EndpointSettings, pattern: &Pattern) -> Vec<Param> {
-    let in_path = |name: &str| {
-        pattern.segments.iter().any(|segment| match segment {
-            Segment::Param(own) | Segment::Tail(own) => **own == *name,
-            Segment::Literal(_) => false,
-        })
-    };
-    let mut params: Vec<Param> = Vec::new();
-    for declared in &settings.params {
-        let mut param = declared.clone();
-        let source = param.source.unwrap_or(Source::Path);
-        param.source = Some(source);
-        if source == Source::Path && !in_path(&param.name) {
-            let message = format!("the path has no parameter `{}`", param.name);
-            let found = Diagnostic::new(&codes::ENDPOINT_PARAM_UNUSED, message, param.span, "not in the path");
-            resolver.report(
-                found
-                    .also(settings.path.span, "this path")
-                    .help("write in=query or in=header, or put {…} into the path"),
-            );
-        }
-        if let Some(first) = params.iter().find(|known| known.name == param.name && known.source == param.source) {
-            let message = format!("there are two parameters named `{}`", param.name);
-            let found = Diagnostic::new(&codes::NAME_DUPLICATE, message, param.span, "again");
-            resolver.report(found.also(first.span, "declared here first").help("remove one of them"));
-        }
-        params.push(param);
-    }
-    params
 }
 
 fn single_code<'s>(resolver: &mut Resolver<'_>, settings: &'s EndpointSettings) -> Option<&'s Code> {

@@ -5,6 +5,8 @@
 mod endpoints;
 mod environments;
 mod names;
+mod params;
+mod paths;
 mod routes;
 mod statics;
 
@@ -12,6 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::diag::{Diagnostic, Diagnostics, Span, codes};
+use crate::endpoint::Place;
 use crate::exchange::Typed;
 use crate::script::{LineMap, Script};
 use crate::site::Site;
@@ -53,7 +56,9 @@ pub(super) fn resolve(mut resolver: Resolver<'_>) -> Site {
         title: config.title.clone(),
         version: config.version.clone(),
         folder: resolver.files.folder.clone(),
+        texts: resolver.texts(),
         server,
+        server_places: config.server_places.iter().map(|(name, span)| (*name, resolver.place(*span))).collect(),
         environments,
         endpoints: endpoints.into_iter().map(|resolved| resolved.endpoint).collect(),
         statics: statics.into_iter().map(|resolved| Arc::new(resolved.folder)).collect(),
@@ -66,6 +71,19 @@ impl Resolver<'_> {
     /// Reports an error or warning.
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {
         self.sink.push(diagnostic);
+    }
+
+    /// The place of a node, for people.
+    fn place(&self, span: Span) -> Place {
+        let sources = &self.files.sources;
+        let (line, _) = sources.line_column(span.file, span.start);
+        Place { file: sources.get(span.file).name.clone(), line, span }
+    }
+
+    /// The name and text of every file of the site language.
+    fn texts(&self) -> Vec<(Arc<str>, Arc<str>)> {
+        let sources = self.files.documents.iter().map(|read| self.files.sources.get(read.id));
+        sources.map(|source| (source.name.clone(), source.text.clone())).collect()
     }
 
     /// Whether a node of this kind with this name stands in a block that could not be read.

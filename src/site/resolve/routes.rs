@@ -1,6 +1,7 @@
 //! Routes against each other: no method and path may be answered twice, and no static file hides behind an endpoint.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use crate::diag::{Diagnostic, codes};
 use crate::endpoint::pattern::{Pattern, Segment};
@@ -42,33 +43,62 @@ fn twice(method: &str, second: &ResolvedEndpoint, first: &ResolvedEndpoint) -> D
     found.also(first.path_span, "answered here first")
 }
 
-/// A file that can never be fetched because an endpoint answers its path.
+/// Files that can never be fetched because an endpoint answers their paths.
 fn shadowed(resolver: &mut Resolver<'_>, resolved: &ResolvedEndpoint, statics: &[ResolvedStatic]) {
-    let Some(path) = literal_path(&resolved.endpoint.pattern) else {
+    let endpoint = &resolved.endpoint;
+    if !endpoint.methods.iter().any(|method| matches!(&**method, "GET" | "ANY")) {
         return;
-    };
+    }
     for folder in statics {
-        let rest = path.strip_prefix(folder.folder.prefix.as_str()).and_then(|rest| rest.strip_prefix('/'));
-        if rest.is_some_and(|rest| !rest.is_empty() && folder.folder.folder.join(rest).is_file()) {
-            let message = format!("the file behind `{path}` is never served");
+        let below = below(&endpoint.pattern, &folder.folder.prefix);
+        if below.is_some_and(|below| hides(below, &folder.folder.folder)) {
+            let path = &endpoint.pattern.text;
+            let message = match endpoint.pattern.names().next() {
+                None => format!("the file behind `{path}` is never served"),
+                Some(_) => format!("files behind `{path}` are never served"),
+            };
             resolver.report(
-                Diagnostic::new(&codes::STATIC_SHADOWED, message, folder.span, "it lies in this folder")
+                Diagnostic::new(&codes::STATIC_SHADOWED, message, folder.span, "in this folder")
                     .also(resolved.path_span, "this endpoint answers instead")
-                    .help("endpoints win over static folders: rename one of them"),
+                    .help("endpoints win over static folders: change one of the paths"),
             );
         }
     }
 }
 
-/// The path of a pattern without parameters.
-fn literal_path(pattern: &Pattern) -> Option<String> {
-    let mut path = String::new();
-    for segment in &pattern.segments {
-        let Segment::Literal(text) = segment else {
-            return None;
-        };
-        path.push('/');
-        path.push_str(text);
+/// What of a pattern is below a prefix, when it answers paths there.
+fn below<'p>(pattern: &'p Pattern, prefix: &str) -> Option<&'p [Segment]> {
+    let mut segments = pattern.segments.as_slice();
+    for part in prefix.split('/').filter(|part| !part.is_empty()) {
+        let (first, rest) = segments.split_first()?;
+        match first {
+            Segment::Tail(_) => return Some(segments),
+            Segment::Literal(text) if text != part => return None,
+            Segment::Literal(_) | Segment::Param(_) => segments = rest,
+        }
     }
-    Some(path)
+    Some(segments)
+}
+
+/// Whether a file of the folder has a path that these segments match.
+fn hides(segments: &[Segment], folder: &Path) -> bool {
+    let Some((first, rest)) = segments.split_first() else {
+        return false;
+    };
+    match first {
+        Segment::Literal(text) if text.is_empty() || text.contains('/') => false,
+        Segment::Literal(text) => ends_or_hides(rest, &folder.join(text)),
+        Segment::Param(_) => visible(folder).any(|path| ends_or_hides(rest, &path)),
+        Segment::Tail(_) => visible(folder).next().is_some(),
+    }
+}
+
+fn ends_or_hides(rest: &[Segment], path: &Path) -> bool {
+    if rest.is_empty() { path.is_file() } else { hides(rest, path) }
+}
+
+/// What of a folder may be served.
+fn visible(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b".")).map(|entry| entry.path())
 }

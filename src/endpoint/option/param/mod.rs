@@ -1,13 +1,13 @@
 //! `param`: declared path, query and header parameters, their types and bounds.
 
+pub mod settings;
+
 use std::sync::Arc;
 
 use regex::Regex;
 
 use crate::diag::Span;
 use crate::exchange::{Problem, Request, Typed};
-use crate::kdl::reader::Reader;
-use crate::kdl::scalar::{At, Bad, Plain, Scalar};
 
 /// Where a parameter comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,8 +63,8 @@ pub struct Param {
     pub max_length: Option<u64>,
     /// What the whole text must match.
     pub pattern: Option<Regex>,
-    /// The texts it may be.
-    pub one_of: Vec<String>,
+    /// The only values it may have; empty: any.
+    pub one_of: Vec<Typed>,
 }
 
 impl PartialEq for Param {
@@ -82,99 +82,49 @@ impl PartialEq for Param {
     }
 }
 
-impl Scalar for Source {
-    fn read(value: &Plain) -> Result<Self, Bad> {
-        match String::read(value)?.as_str() {
-            "path" => Ok(Self::Path),
-            "query" => Ok(Self::Query),
-            "header" => Ok(Self::Header),
-            other => Err(Bad::one_of("place", other, &["path", "query", "header"])),
+impl Source {
+    /// Its name in the language.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Path => "path",
+            Self::Query => "query",
+            Self::Header => "header",
         }
     }
 }
 
-impl Scalar for ParamType {
-    fn read(value: &Plain) -> Result<Self, Bad> {
-        match String::read(value)?.as_str() {
-            "string" => Ok(Self::String),
-            "integer" => Ok(Self::Integer),
-            "number" => Ok(Self::Number),
-            "boolean" => Ok(Self::Boolean),
-            "uuid" => Ok(Self::Uuid),
-            other => Err(Bad::one_of("type", other, &["string", "integer", "number", "boolean", "uuid"])),
+impl ParamType {
+    /// Its name in the language.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::String => "string",
+            Self::Integer => "integer",
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+            Self::Uuid => "uuid",
         }
     }
-}
 
-/// A pattern that the whole text must match.
-#[derive(Clone, Debug)]
-struct WholePattern(Regex);
-
-impl Scalar for WholePattern {
-    fn read(value: &Plain) -> Result<Self, Bad> {
-        let text = String::read(value)?;
-        match Regex::new(&format!("^(?:{text})$")) {
-            Ok(regex) => Ok(Self(regex)),
-            Err(error) => Err(Bad {
-                message: "this is not a regular expression".into(),
-                label: error.to_string().lines().last().unwrap_or_default().trim().to_owned(),
-                help: Some("the syntax is that of Rust's regex crate: no look-around, no back-references".into()),
-                part: None,
-            }),
+    /// What a value of it is, as a phrase.
+    fn wanted(self) -> &'static str {
+        match self {
+            Self::String => "text",
+            Self::Integer => "an integer",
+            Self::Number => "a number",
+            Self::Boolean => "`true` or `false`",
+            Self::Uuid => "a UUID",
         }
     }
 }
 
 impl Param {
-    /// Reads a `param` node. `None` when something of it was not understood (which was reported).
-    pub fn decode(reader: &Reader<'_>) -> Option<Self> {
-        if !reader.is_complete() {
-            return None;
-        }
-        let name = reader.arg::<String>(0)?;
-        let mut param = Self {
-            name: name.it.as_str().into(),
-            span: name.span,
-            source: reader.get("in").map(|at| at.it),
-            kind: reader.get("type").map(|at: At<ParamType>| at.it).unwrap_or_default(),
-            default: None,
-            optional: reader.switch("optional").is_some_and(|at| at.it),
-            many: reader.switch("many").is_some_and(|at| at.it),
-            min: reader.get("min").map(|at| at.it),
-            max: reader.get("max").map(|at| at.it),
-            min_length: reader.get("min-length").map(|at| at.it),
-            max_length: reader.get("max-length").map(|at| at.it),
-            pattern: reader.get("pattern").map(|at: At<WholePattern>| at.it.0),
-            one_of: reader.list("one-of").into_iter().map(|at: At<String>| at.it).collect(),
-        };
-        param.default = param.decode_default(reader);
-        Some(param)
-    }
-
-    /// Reads `default=`, which must itself be a value that the parameter takes.
-    fn decode_default(&self, reader: &Reader<'_>) -> Option<Typed> {
-        let default = reader.get::<Plain>("default")?;
-        let text = match &default.it {
-            Plain::Text(text) => text.clone(),
-            Plain::Integer(number) => number.to_string(),
-            Plain::Float(number) => number.to_string(),
-            Plain::Boolean(flag) => flag.to_string(),
-            Plain::Null => String::new(),
-        };
-        match self.read(&text) {
-            Ok(typed) if self.many => Some(Typed::Many(vec![typed])),
-            Ok(typed) => Some(typed),
-            Err(wanted) => {
-                let bad = Bad {
-                    message: format!("the default of `{}` is no value it could take", self.name),
-                    label: format!("it must be {wanted}"),
-                    help: None,
-                    part: None,
-                };
-                reader.bad(&default, bad);
-                None
+    /// Whether both declare one parameter: the same name at the same place.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.source == other.source
+            && match self.source {
+                Some(Source::Header) => header_name(&self.name) == header_name(&other.name),
+                _ => self.name == other.name,
             }
-        }
     }
 
     /// Converts one text, or says what it must be.
@@ -182,25 +132,27 @@ impl Param {
         let typed = self.convert(text)?;
         self.check_number(&typed)?;
         self.check_text(text)?;
+        self.check_choice(&typed)?;
         Ok(typed)
     }
 
     fn convert(&self, text: &str) -> Result<Typed, String> {
+        let wanted = || self.kind.wanted().to_owned();
         match self.kind {
             ParamType::String => Ok(Typed::Text(text.to_owned())),
-            ParamType::Integer => text.parse().map(Typed::Integer).map_err(|_| "an integer".to_owned()),
+            ParamType::Integer => text.parse().map(Typed::Integer).map_err(|_| wanted()),
             ParamType::Number => match text.parse::<f64>() {
                 Ok(number) if number.is_finite() => Ok(Typed::Number(number)),
-                _ => Err("a number".to_owned()),
+                _ => Err(wanted()),
             },
             ParamType::Boolean => match text {
                 "true" => Ok(Typed::Boolean(true)),
                 "false" => Ok(Typed::Boolean(false)),
-                _ => Err("`true` or `false`".to_owned()),
+                _ => Err(wanted()),
             },
             ParamType::Uuid => match uuid::Uuid::try_parse(text) {
                 Ok(id) if text.len() == 36 => Ok(Typed::Text(id.hyphenated().to_string())),
-                _ => Err("a UUID".to_owned()),
+                _ => Err(wanted()),
             },
         }
     }
@@ -229,10 +181,15 @@ impl Param {
         if self.pattern.as_ref().is_some_and(|pattern| !pattern.is_match(text)) {
             return Err("of the declared pattern".to_owned());
         }
-        if !self.one_of.is_empty() && !self.one_of.iter().any(|allowed| allowed == text) {
-            return Err(format!("one of {}", self.one_of.join(", ")));
-        }
         Ok(())
+    }
+
+    fn check_choice(&self, typed: &Typed) -> Result<(), String> {
+        if self.one_of.is_empty() || self.one_of.contains(typed) {
+            return Ok(());
+        }
+        let allowed: Vec<String> = self.one_of.iter().map(Typed::to_string).collect();
+        Err(format!("one of {}", allowed.join(", ")))
     }
 
     /// The value of a query or header parameter, from the texts the request has for it.
@@ -267,7 +224,7 @@ pub fn check(params: &[Param], request: &mut Request) -> Result<(), Problem> {
                 request.query.extend(value.map(|value| (param.name.clone(), value)));
             }
             Source::Header => {
-                let name: Arc<str> = param.name.to_ascii_lowercase().replace('_', "-").into();
+                let name: Arc<str> = header_name(&param.name).into();
                 let texts = header_texts(request, &name);
                 let value = param.resolve(&texts).map_err(|wanted| mismatch("header", param, &wanted))?;
                 request.headers.extend(value.map(|value| (name, value)));
@@ -275,6 +232,11 @@ pub fn check(params: &[Param], request: &mut Request) -> Result<(), Problem> {
         }
     }
     Ok(())
+}
+
+/// The header that a declared name means.
+fn header_name(declared: &str) -> String {
+    declared.to_ascii_lowercase().replace('_', "-")
 }
 
 /// A path that does not fit names nothing that exists, so the answer is 404 and says no more.
@@ -369,11 +331,30 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_must_match_the_whole_text() {
-        let WholePattern(pattern) = WholePattern::read(&Plain::Text("a|bc".into())).unwrap();
-        let exact = Param { pattern: Some(pattern), ..param(ParamType::String) };
-        let verdicts: Vec<bool> = ["a", "bc", "ac", "abc"].iter().map(|text| exact.read(text).is_ok()).collect();
-        assert_eq!(verdicts, [true, true, false, false]);
+    fn choices_are_compared_in_the_type() {
+        let cases: &[(ParamType, Vec<Typed>, &str, bool)] = &[
+            (ParamType::Integer, vec![Typed::Integer(1), Typed::Integer(2)], "2", true),
+            (ParamType::Integer, vec![Typed::Integer(1)], "+1", true),
+            (ParamType::Integer, vec![Typed::Integer(1)], "3", false),
+            (ParamType::Number, vec![Typed::Number(0.5)], "5e-1", true),
+            (ParamType::String, vec![Typed::Text("1".into())], "1", true),
+            (ParamType::String, vec![Typed::Text("1".into())], "01", false),
+            (ParamType::Boolean, vec![Typed::Boolean(true)], "false", false),
+        ];
+        for (kind, one_of, text, fits) in cases {
+            let chosen = Param { one_of: one_of.clone(), ..param(*kind) };
+            assert_eq!(chosen.read(text).is_ok(), *fits, "{kind:?} {text:?}");
+        }
+        let told = Param { one_of: vec![Typed::Integer(1), Typed::Integer(2)], ..param(ParamType::Integer) }.read("3");
+        assert_eq!(told, Err("one of 1, 2".into()));
+    }
+
+    #[test]
+    fn a_header_is_one_however_it_is_spelled() {
+        let of = |name: &str, source| Param { name: name.into(), source: Some(source), ..param(ParamType::String) };
+        assert!(of("X-Tenant", Source::Header).is_same(&of("x_tenant", Source::Header)));
+        assert!(!of("Page", Source::Query).is_same(&of("page", Source::Query)));
+        assert!(!of("page", Source::Header).is_same(&of("page", Source::Query)));
     }
 
     #[test]

@@ -1,0 +1,48 @@
+//! Paths: those of endpoints with the prefixes of the groups around them.
+
+use crate::diag::{Diagnostic, codes};
+use crate::endpoint::pattern::{Pattern, PatternError};
+use crate::endpoint::settings::GroupSettings;
+use crate::kdl::scalar::At;
+
+use super::Resolver;
+
+/// The prefix of a group, with those of the groups around it.
+pub(super) fn prefix(group: &GroupSettings, around: &str) -> String {
+    match &group.prefix {
+        Some(own) => format!("{around}{}", own.it.trim_end_matches('/')),
+        None => around.to_owned(),
+    }
+}
+
+/// Reports a prefix that is no path.
+pub(super) fn check_prefix(resolver: &mut Resolver<'_>, prefix: &At<String>) {
+    if let Err(error) = Pattern::parse(&prefix.it) {
+        let found = Diagnostic::new(&codes::ENDPOINT_ROUTE, error.message, prefix.span, "this prefix");
+        resolver.report(found.help("a prefix looks like \"/api/v1\""));
+    }
+}
+
+/// The pattern of a path in a group.
+pub(super) fn path(path: &str, prefix: &str) -> Result<Pattern, PatternError> {
+    // A group's own path is written as "/" in it: the prefix alone.
+    let own = if path == "/" && !prefix.is_empty() { "" } else { path };
+    if own.is_empty() && prefix.is_empty() || !path.starts_with('/') {
+        return Pattern::parse(path);
+    }
+    Pattern::parse(&format!("{prefix}{own}"))
+}
+
+/// The pattern of an endpoint's path, or a report of what is wrong with it.
+pub(super) fn pattern(resolver: &mut Resolver<'_>, path: &At<String>, prefix: &str) -> Option<Pattern> {
+    match self::path(&path.it, prefix) {
+        Ok(pattern) => Some(pattern),
+        // A mistake in the prefix was reported there.
+        Err(_) if !prefix.is_empty() && Pattern::parse(prefix).is_err() => None,
+        Err(error) => {
+            let help = "a path looks like \"/users/{id}\" or \"/files/{*rest}\"";
+            resolver.report(Diagnostic::new(&codes::ENDPOINT_ROUTE, error.message, path.span, "this path").help(help));
+            None
+        }
+    }
+}
