@@ -18,6 +18,10 @@ pub trait Head {
     fn path(&self) -> &str;
     /// The query as sent, without the `?`; empty when there is none.
     fn query(&self) -> &str;
+    /// The host the client named, after trusted proxies; empty when it named none.
+    fn host(&self) -> &str;
+    /// When the head had arrived.
+    fn time(&self) -> SystemTime;
     /// The first value of a header; `name` is lower case.
     fn header(&self, name: &str) -> Option<&[u8]>;
     /// Every value of a header, in order; `name` is lower case.
@@ -67,12 +71,8 @@ pub struct Request {
     pub id: RequestId,
     /// `http` or `https`, after trusted proxies.
     pub scheme: &'static str,
-    /// The host the client named, after trusted proxies; empty when it named none.
-    pub host: String,
     /// The client, after trusted proxies.
     pub ip: IpAddr,
-    /// When the head had arrived.
-    pub time: SystemTime,
     /// Path parameters, decoded once, in their declared type.
     pub params: Vec<(Arc<str>, Typed)>,
     /// Declared query parameters, in their declared type (also defaults of absent ones).

@@ -6,6 +6,7 @@ use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua};
 use parking_lot::Mutex;
 
+use super::reference::Reference;
 use crate::script::{Script, ScriptId};
 
 /// Loaded scripts above which those of no living site are dropped.
@@ -26,18 +27,18 @@ pub(super) struct Chunks {
 struct Loaded {
     id: ScriptId,
     script: Weak<Script>,
-    function: Arc<Function>,
+    function: Arc<Reference>,
 }
 
 impl Chunks {
     /// The function of a script, loaded at its first use in this runspace. It belongs to the runspace: whoever runs it
-    /// clones it first, or owns the runspace's one environment.
-    pub(super) fn function(&mut self, lua: &Lua, script: &Arc<Script>) -> mlua::Result<Arc<Function>> {
+    /// gives it globals first, or runs a copy.
+    pub(super) fn function(&mut self, lua: &Lua, script: &Arc<Script>) -> mlua::Result<Arc<Reference>> {
         if let Ok(at) = self.find(script.id) {
             return Ok(self.loaded[at].function.clone());
         }
-        let function = Arc::new(load(lua, script)?);
-        self.prune();
+        let function = Arc::new(Reference::new(lua, load(lua, script)?)?);
+        self.prune(lua)?;
         let loaded = Loaded { id: script.id, script: Arc::downgrade(script), function: function.clone() };
         let at = self.find(script.id).unwrap_or_else(|at| at);
         self.loaded.insert(at, loaded);
@@ -49,11 +50,15 @@ impl Chunks {
     }
 
     /// Drops scripts that no site has any more, once the number has doubled.
-    fn prune(&mut self) {
-        if self.loaded.len() > PRUNE_ABOVE.max(2 * self.kept) {
-            self.loaded.retain(|loaded| loaded.script.strong_count() > 0);
-            self.kept = self.loaded.len();
+    fn prune(&mut self, lua: &Lua) -> mlua::Result<()> {
+        if self.loaded.len() <= PRUNE_ABOVE.max(2 * self.kept) {
+            return Ok(());
         }
+        // A function that runs now keeps its number.
+        let is_needed = |it: &mut Loaded| it.script.strong_count() > 0 || Arc::strong_count(&it.function) > 1;
+        let dropped: Vec<Loaded> = self.loaded.extract_if(.., |it| !is_needed(it)).collect();
+        self.kept = self.loaded.len();
+        dropped.into_iter().filter_map(|it| Arc::into_inner(it.function)).try_for_each(|it| it.release(lua))
     }
 
     /// The script of this number, if it is still part of a site.

@@ -30,7 +30,7 @@ struct Limits {
 
 /// The right to keep one runspace busy; given back when dropped.
 #[derive(Debug)]
-pub(super) struct Permit(Arc<Gate>);
+pub(super) struct Permit<'g>(&'g Gate);
 
 impl Gate {
     /// A gate that lets nobody through until a limit is set.
@@ -67,10 +67,10 @@ impl Gate {
     ///
     /// # Errors
     /// The queue is full, or the wait was too long.
-    pub(super) async fn enter(self: &Arc<Self>) -> Result<(Permit, Duration), RunError> {
+    pub(super) async fn enter(&self) -> Result<(Permit<'_>, Duration), RunError> {
         if let Ok(permit) = self.permits.try_acquire() {
             permit.forget();
-            return Ok((Permit(self.clone()), Duration::ZERO));
+            return Ok((Permit(self), Duration::ZERO));
         }
         let (queue, wait) = {
             let limits = self.limits.lock();
@@ -81,7 +81,7 @@ impl Gate {
         match tokio::time::timeout(wait, self.permits.acquire()).await {
             Ok(Ok(permit)) => {
                 permit.forget();
-                Ok((Permit(self.clone()), began.elapsed()))
+                Ok((Permit(self), began.elapsed()))
             }
             Ok(Err(_)) | Err(_) => Err(RunError::NoRunspace { waited: began.elapsed() }),
         }
@@ -104,7 +104,7 @@ impl Drop for Place<'_> {
     }
 }
 
-impl Drop for Permit {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
         let mut limits = self.0.limits.lock();
         if limits.owed > 0 {

@@ -22,17 +22,17 @@ pub(super) enum Discard {
 }
 
 /// A runspace that serves one request. Dropping it gives the runspace back, or throws it away.
-pub(super) struct Lease {
-    pub(super) pool: Arc<Pool>,
+pub(super) struct Lease<'p> {
+    pub(super) pool: &'p Pool,
     /// There until the lease is dropped.
     pub(super) runspace: Option<Arc<Runspace>>,
     /// Why it is to be thrown away, if that is known already.
     pub(super) discard: Option<Discard>,
     /// Goes last, so that whoever gets it finds the runspace.
-    pub(super) _permit: Permit,
+    pub(super) _permit: Permit<'p>,
 }
 
-impl Lease {
+impl Lease<'_> {
     /// A place that Lua told, in the user's files.
     pub(super) fn place(&self, place: Option<(String, u32)>) -> String {
         let told = place.map(|(chunk, line)| format!("{chunk}:{line}")).unwrap_or_default();
@@ -59,7 +59,7 @@ impl Lease {
     }
 }
 
-impl Drop for Lease {
+impl Drop for Lease<'_> {
     fn drop(&mut self) {
         if let Some(runspace) = self.runspace.take() {
             match self.verdict(&runspace) {

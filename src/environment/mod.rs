@@ -7,6 +7,7 @@ pub mod declaration;
 pub mod fiber;
 pub mod gate;
 pub mod pool;
+pub mod script_log;
 pub mod settings;
 pub mod waiting;
 
@@ -24,6 +25,7 @@ mod json_write;
 mod lease;
 mod places;
 mod push;
+mod reference;
 mod refusals;
 mod request;
 mod request_fields;

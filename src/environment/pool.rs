@@ -15,6 +15,7 @@ use super::lease::{Discard, Lease, is_old, worker_number};
 use super::places;
 use super::refusals::{PAUSE, Refusals, Untold};
 use super::runspace::{Failure, Runspace};
+use super::script_log::ScriptLog;
 use super::settings::Environment;
 use crate::exchange::{Answer, Request};
 use crate::script::Script;
@@ -54,11 +55,11 @@ pub struct Call {
     /// What to run.
     pub handler: Arc<Script>,
     /// For whom.
-    pub request: Request,
+    pub request: Box<Request>,
     /// Wall clock of the handler.
     pub timeout: Duration,
     /// Takes what the handler logs (`log.*`, `print`, feature `script`).
-    pub logger: slog::Logger,
+    pub log: ScriptLog,
 }
 
 /// How long a request waited, beside its answer.
@@ -213,7 +214,7 @@ impl Pool {
     }
 
     /// An idle runspace, this worker's own first, or a new one.
-    async fn lease(self: &Arc<Self>, permit: Permit) -> Result<Lease, String> {
+    async fn lease<'p>(&'p self, permit: Permit<'p>) -> Result<Lease<'p>, String> {
         let runspace = match self.take_idle() {
             Some(runspace) => runspace,
             None => {
@@ -227,7 +228,7 @@ impl Pool {
             }
         };
         self.counters.busy.fetch_add(1, Ordering::Relaxed);
-        Ok(Lease { pool: self.clone(), runspace: Some(runspace), discard: None, _permit: permit })
+        Ok(Lease { pool: self, runspace: Some(runspace), discard: None, _permit: permit })
     }
 
     /// An idle runspace. One that has become too old while it waited is thrown away.
@@ -289,14 +290,14 @@ impl Pool {
     }
 
     /// The fiber and the context hold handles into the runspace, and so go before the lease, which lets others have it.
-    async fn serve(self: &Arc<Self>, mut lease: Lease, call: Call) -> Result<Answer, RunError> {
-        let Call { handler, request, timeout, logger } = call;
+    async fn serve(&self, mut lease: Lease<'_>, call: Call) -> Result<Answer, RunError> {
+        let Call { handler, request, timeout, log } = call;
         let Some(runspace) = lease.runspace.clone() else {
             return Err(RunError::Cancelled);
         };
-        let context = runspace.call(handler, Some(request), logger).map_err(|error| self.told(&error))?;
+        let context = runspace.call(handler, Some(request), log).map_err(|error| self.told(&error))?;
         let inside = context.clone();
-        let callbacks = fiber::callbacks(&runspace.lua);
+        let callbacks = runspace.callbacks();
         let fiber = Fiber::new(callbacks, self.limits(timeout), Some(context.clone()), move || runspace.run(&inside));
         let ended = match fiber {
             Ok(fiber) => fiber.await,
@@ -312,7 +313,7 @@ impl Pool {
     /// Turns the end of a fiber into an answer or a failure, and decides whether the runspace can serve again.
     fn outcome(
         &self,
-        lease: &mut Lease,
+        lease: &mut Lease<'_>,
         ended: Ended<Result<Option<Answer>, Failure>>,
         context: &CallContext,
         timeout: Duration,
@@ -398,9 +399,9 @@ impl Pool {
     /// becomes part of the base, and is frozen with it.
     async fn start(&self, runspace: Runspace, startup: Arc<Script>) -> Result<Runspace, String> {
         let origin = startup.origin.clone();
-        let context = runspace.call(startup, None, self.log.clone()).map_err(|error| error.to_string())?;
+        let context = runspace.call(startup, None, self.log.clone().into()).map_err(|error| error.to_string())?;
         let limits = self.limits(self.environment.startup_timeout());
-        let callbacks = fiber::callbacks(&runspace.lua);
+        let callbacks = runspace.callbacks();
         let inside = context.clone();
         let fiber = Fiber::new(callbacks, limits, Some(context), move || {
             let result = runspace.run(&inside);

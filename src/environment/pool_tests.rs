@@ -28,6 +28,12 @@ impl Head for TestHead {
     fn query(&self) -> &str {
         ""
     }
+    fn host(&self) -> &str {
+        ""
+    }
+    fn time(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH
+    }
     fn header(&self, _: &str) -> Option<&[u8]> {
         None
     }
@@ -35,20 +41,18 @@ impl Head for TestHead {
     fn each_header<'a>(&'a self, _: &mut dyn FnMut(&'a str, &'a [u8])) {}
 }
 
-fn request() -> Request {
-    Request {
+fn request() -> Box<Request> {
+    Box::new(Request {
         head: Box::new(TestHead),
         route: "/test".into(),
         id: RequestId("test".into()),
         scheme: "http",
-        host: String::new(),
         ip: IpAddr::V4(Ipv4Addr::LOCALHOST),
-        time: SystemTime::UNIX_EPOCH,
         params: Vec::new(),
         query: Vec::new(),
         headers: Vec::new(),
         body: Bytes::new(),
-    }
+    })
 }
 
 fn script(id: u64, text: &str) -> Arc<Script> {
@@ -88,7 +92,7 @@ fn on_worker<F: Future>(work: F) -> F::Output {
 }
 
 async fn run(pool: &Arc<Pool>, script: &Arc<Script>, timeout: Duration) -> Result<Answer, RunError> {
-    let call = Call { handler: script.clone(), request: request(), timeout, logger: logger() };
+    let call = Call { handler: script.clone(), request: request(), timeout, log: logger().into() };
     pool.run(call).await.outcome
 }
 
@@ -134,6 +138,7 @@ local names = {}
 for name in pairs(_G) do names[#names + 1] = name end
 table.sort(names)
 put("globals", table.concat(names, ","))
+put("itself", rawequal(_G._G, _G)) put("set", pcall(function() probe = 1 _G.probe = probe + 1 end)) put("probe", probe)
 return table.concat(seen, "\n")
 "#;
 

@@ -94,7 +94,7 @@ unsafe fn with_request<R>(state: *mut ffi::lua_State, read: impl FnOnce(&Request
     let table = unsafe { ffi::lua_topointer(state, SELF) };
     let read = |call: &super::call::CallContext| {
         let request = call.request.as_ref().filter(|_| !table.is_null() && call.table.get() == table);
-        request.map(read)
+        request.map(|request| read(request))
     };
     fiber::with_call(read).flatten()
 }
@@ -117,10 +117,12 @@ fn push_field(stack: Stack, request: &Request, name: &[u8]) -> bool {
         b"path" => stack.bytes(request.head.path().as_bytes()),
         b"route" => stack.bytes(request.route.as_bytes()),
         b"scheme" => stack.bytes(request.scheme.as_bytes()),
-        b"host" => stack.bytes(request.host.as_bytes()),
+        b"host" => stack.bytes(request.head.host().as_bytes()),
         b"id" => stack.bytes(request.id.0.as_bytes()),
         b"ip" => stack.bytes(request.ip.to_string().as_bytes()),
-        b"time" => stack.number(request.time.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())),
+        b"time" => {
+            stack.number(request.head.time().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64()))
+        }
         b"body" => stack.bytes(&request.body),
         b"params" => push_params(stack, request),
         b"query" => push_query(stack, request),

@@ -1,10 +1,10 @@
 //! What handlers read of requests: each case is an expression with what it answers.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ptr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 
@@ -34,6 +34,12 @@ impl Head for Sent {
     fn query(&self) -> &str {
         self.query
     }
+    fn host(&self) -> &str {
+        "example.org"
+    }
+    fn time(&self) -> SystemTime {
+        UNIX_EPOCH + Duration::from_millis(1_500)
+    }
     fn header(&self, name: &str) -> Option<&[u8]> {
         self.headers.iter().find(|(found, _)| *found == name).map(|(_, value)| *value)
     }
@@ -53,9 +59,7 @@ fn request(sent: &Sent) -> Request {
         route: "/users/{id}".into(),
         id: RequestId("r-1".into()),
         scheme: "https",
-        host: "example.org".into(),
         ip: [10, 0, 0, 1].into(),
-        time: UNIX_EPOCH + Duration::from_millis(1_500),
         params: declared(&[("id", Typed::Integer(9_007_199_254_740_993)), ("name", Typed::Text("a b".into()))]),
         query: declared(&[
             ("page", Typed::Integer(2)),
@@ -70,8 +74,9 @@ fn request(sent: &Sent) -> Request {
 
 fn call(request: Option<Request>) -> Rc<CallContext> {
     Rc::new(CallContext {
-        request,
-        logger: slog::Logger::root(slog::Discard, slog::o!()),
+        request: request.map(Box::new),
+        log: slog::Logger::root(slog::Discard, slog::o!()).into(),
+        made: OnceCell::new(),
         script: Arc::new(Script {
             id: ScriptId(1),
             origin: "case".into(),

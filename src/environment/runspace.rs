@@ -1,6 +1,6 @@
 //! A runspace: one Lua state, busy with at most one request.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -11,9 +11,10 @@ use mlua::{Lua, Table};
 use super::api::Host;
 use super::call::CallContext;
 use super::chunks::SharedChunks;
-use super::entry::{Entry, Given, Ground};
+use super::entry::{Entry, Given};
 use super::places;
 use super::sandbox::{Base, Known};
+use super::script_log::ScriptLog;
 use super::settings::Environment;
 use super::{answer, request, sandbox};
 use crate::exchange::{Answer, Request};
@@ -29,8 +30,8 @@ pub(super) struct Runspace {
     base: Option<Base>,
     /// What was there before the startup script of a clean environment.
     host: Option<Known>,
-    /// Globals and loaded modules that stay, when the environment is persistent.
-    kept: Option<(Table, Table)>,
+    /// Loaded modules that stay, when the environment is persistent.
+    loaded: Option<Table>,
     pub(super) born: Instant,
     /// How many requests it served.
     pub(super) served: AtomicU64,
@@ -52,6 +53,8 @@ impl Runspace {
         lua.enable_jit(false);
         sandbox::furnish(&lua, host)?;
         let entry = Entry::install(&lua, request::metatable(&lua)?)?;
+        // Until the base is frozen, a script works on the base itself.
+        entry.keep_globals(&lua.globals())?;
         let chunks = SharedChunks::default();
         lua.set_app_data(chunks.clone());
         let settings = &host.environment.settings;
@@ -66,7 +69,7 @@ impl Runspace {
             chunks,
             base: None,
             host: known,
-            kept: None,
+            loaded: None,
             born: Instant::now(),
             served: AtomicU64::new(0),
         })
@@ -76,7 +79,10 @@ impl Runspace {
     pub(super) fn finish(&mut self) -> mlua::Result<()> {
         let base = sandbox::freeze(&self.lua, self.host.take().as_ref())?;
         if self.environment.settings.persistent {
-            self.kept = Some((sandbox::globals(&self.lua, &base.metatable)?, self.lua.create_table()?));
+            self.entry.keep_globals(&sandbox::globals(&self.lua, &base.metatable)?)?;
+            self.loaded = Some(self.lua.create_table()?);
+        } else {
+            self.entry.renew_globals(&base.metatable)?;
         }
         self.base = Some(base);
         Ok(())
@@ -89,16 +95,17 @@ impl Runspace {
     pub(super) fn call(
         &self,
         script: Arc<Script>,
-        request: Option<Request>,
-        logger: slog::Logger,
+        request: Option<Box<Request>>,
+        log: ScriptLog,
     ) -> mlua::Result<Rc<CallContext>> {
-        let loaded = self.kept.as_ref().map(|(_, loaded)| loaded.clone());
+        let loaded = self.loaded.clone();
         if let (None, Some(base)) = (&loaded, &self.base) {
             base.restore(&self.lua)?;
         }
         Ok(Rc::new(CallContext {
             request,
-            logger,
+            log,
+            made: OnceCell::new(),
             script,
             table: Cell::new(std::ptr::null()),
             aborted: RefCell::new(None),
@@ -118,14 +125,14 @@ impl Runspace {
         }
     }
 
-    /// Its globals are fresh, those kept, or, before the base is frozen, the base.
     fn enter(&self, call: &CallContext) -> mlua::Result<Given> {
         let function = self.chunks.lock().function(&self.lua, &call.script)?;
-        match (&self.kept, &self.base) {
-            (Some((globals, _)), _) => self.entry.run(&self.lua, &function, Ground::Kept(globals), call),
-            (None, Some(base)) => self.entry.run(&self.lua, &function, Ground::Fresh(&base.metatable), call),
-            (None, None) => self.entry.run(&self.lua, &function, Ground::Kept(&self.lua.globals()), call),
-        }
+        self.entry.run(&function, call)
+    }
+
+    /// The callbacks of its state.
+    pub(super) fn callbacks(&self) -> *mut mlua::ffi::lua_Callbacks {
+        self.entry.callbacks()
     }
 
     /// An error of Lua with its places in the user's files.
@@ -145,11 +152,11 @@ impl Runspace {
     /// Whether more than the limit is in use even after a collection.
     pub(super) fn is_over(&self) -> bool {
         let limit = self.environment.settings.memory;
-        if self.lua.used_memory() <= limit {
+        if self.entry.used_memory() <= limit {
             return false;
         }
         let collected = self.lua.gc_collect();
-        collected.is_err() || self.lua.used_memory() > limit
+        collected.is_err() || self.entry.used_memory() > limit
     }
 }
 

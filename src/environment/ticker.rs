@@ -1,8 +1,9 @@
 //! The ticker: tells a worker that its Lua code has run for a while, without the worker ever reading a clock.
 //!
-//! A thread wakes every half millisecond. It sees in each worker's [`Slot`] whether the worker is still in the slice
-//! of Lua it was in at the last tick, and if so arms the interrupt callback of that Lua state. Code that ends earlier
-//! pays two atomic stores. The thread parks when no worker runs Lua.
+//! A thread wakes every now and then. It sees in each worker's [`Slot`] whether the worker is still in the slice of Lua
+//! it was in at the last tick, and if so arms the interrupt callback of that Lua state. Code that ends earlier pays two
+//! atomic stores. The thread looks often only while it finds something that runs long: each time it wakes, it takes
+//! the core from a worker when there is none to spare. It parks when no worker runs Lua.
 //!
 //! # Invariants of the unsafe part
 //! * `Slot::callbacks` is null, `LOCKED`, or points to the `lua_Callbacks` of the state that the slot's worker runs
@@ -26,10 +27,14 @@ use parking_lot::Mutex;
 /// The callback that is armed.
 pub(super) type Interrupt = unsafe extern "C-unwind" fn(*mut ffi::lua_State, c_int);
 
-/// How often the ticker looks. Slices of a handler are between one and two ticks long.
+/// How often the ticker looks while a handler runs long. Slices of such a handler are between one and two ticks long.
 const TICK: Duration = Duration::from_micros(500);
-/// Ticks without any work before the ticker parks.
-const IDLE_TICKS: u32 = 40;
+/// How often it looks while every handler is short; the first slice of a long one is at most twice as long.
+const CALM_TICK: Duration = Duration::from_millis(2);
+/// Ticks without a long handler before the ticker looks less often.
+const CALM_AFTER: u32 = 40;
+/// Calm ticks without any work before the ticker parks.
+const IDLE_TICKS: u32 = 10;
 /// Stands in a slot while the ticker holds its pointer.
 const LOCKED: *mut ffi::lua_Callbacks = ptr::without_provenance_mut(1);
 
@@ -62,7 +67,8 @@ thread_local! {
 
 /// A slice of Lua on this thread; ends when dropped, and leaves the interrupt disarmed.
 pub(super) struct Slice {
-    slot: Arc<Slot>,
+    /// The slot of this thread, which lives as long as the thread.
+    slot: *const Slot,
     callbacks: *mut ffi::lua_Callbacks,
     outer: *mut ffi::lua_Callbacks,
 }
@@ -73,33 +79,42 @@ impl Slice {
     /// # Safety
     /// `callbacks` must stay valid until the slice is dropped, on this thread.
     pub(super) unsafe fn begin(callbacks: *mut ffi::lua_Callbacks, interrupt: Interrupt) -> Self {
-        let slot = SLOT.with_borrow_mut(|slot| slot.get_or_insert_with(|| register(interrupt)).clone());
+        let own = SLOT.with_borrow_mut(|slot| Arc::as_ptr(slot.get_or_insert_with(|| register(interrupt))));
+        // SAFETY: the thread holds its slot.
+        let slot = unsafe { &*own };
         let outer = slot.take();
-        slot.slice.fetch_add(1, Ordering::Relaxed);
+        slot.next();
         slot.callbacks.store(callbacks, Ordering::SeqCst);
         if REGISTRY.parked.load(Ordering::SeqCst)
             && let Some(thread) = REGISTRY.thread.get()
         {
             thread.unpark();
         }
-        Self { slot, callbacks, outer }
+        Self { slot: own, callbacks, outer }
     }
 }
 
 impl Drop for Slice {
     fn drop(&mut self) {
-        self.slot.take();
+        // SAFETY: as above; a slice is on the stack of its thread.
+        let slot = unsafe { &*self.slot };
+        slot.take();
         if self.outer.is_null() {
             // SAFETY: the state is still open, and the ticker has let go of it.
             unsafe { (*self.callbacks).interrupt = None };
         } else {
-            self.slot.slice.fetch_add(1, Ordering::Relaxed);
-            self.slot.callbacks.store(self.outer, Ordering::SeqCst);
+            slot.next();
+            slot.callbacks.store(self.outer, Ordering::SeqCst);
         }
     }
 }
 
 impl Slot {
+    /// Counts a slice; only the worker itself does.
+    fn next(&self) {
+        self.slice.store(self.slice.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
     /// Takes the pointer out; waits the few nanoseconds in which the ticker holds it.
     fn take(&self) -> *mut ffi::lua_Callbacks {
         loop {
@@ -147,18 +162,16 @@ fn register(interrupt: Interrupt) -> Arc<Slot> {
 
 fn tick_for_ever() {
     let mut seen: Vec<(usize, u64)> = Vec::new();
-    let mut idle = 0;
+    let (mut calm, mut idle) = (0, 0);
     loop {
-        std::thread::park_timeout(TICK);
-        if tick(&mut seen) {
-            idle = 0;
-            continue;
-        }
-        idle += 1;
-        if idle > IDLE_TICKS {
+        std::thread::park_timeout(if calm < CALM_AFTER { TICK } else { CALM_TICK });
+        let found = tick(&mut seen);
+        calm = if found == Found::Long { 0 } else { calm + 1 };
+        idle = if found == Found::Nothing { idle + 1 } else { 0 };
+        if calm > CALM_AFTER && idle > IDLE_TICKS {
             REGISTRY.parked.store(true, Ordering::SeqCst);
             // A slice that began before the store is seen here; one that begins after it unparks.
-            if !tick(&mut seen) {
+            if tick(&mut seen) == Found::Nothing {
                 std::thread::park();
             }
             REGISTRY.parked.store(false, Ordering::SeqCst);
@@ -167,14 +180,25 @@ fn tick_for_ever() {
     }
 }
 
-/// Looks at every slot once; `seen` holds what was there at the last tick. Gives whether any worker runs Lua.
-fn tick(seen: &mut Vec<(usize, u64)>) -> bool {
+/// What the ticker sees.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Found {
+    /// No worker runs Lua.
+    Nothing,
+    /// Every slice is younger than a tick.
+    Short,
+    /// A slice was there at the last tick already.
+    Long,
+}
+
+/// Looks at every slot once; `seen` holds what was there at the last tick.
+fn tick(seen: &mut Vec<(usize, u64)>) -> Found {
     let Some(interrupt) = REGISTRY.interrupt.get() else {
-        return false;
+        return Found::Nothing;
     };
     let slots = REGISTRY.slots.lock();
     seen.resize(slots.len(), (0, 0));
-    let mut any = false;
+    let mut found = Found::Nothing;
     for (slot, seen) in slots.iter().zip(seen) {
         let Some(slot) = slot.upgrade() else { continue };
         // Sequentially consistent, like the stores of a slice that begins and of `parked`: one of the two sees the other.
@@ -184,11 +208,11 @@ fn tick(seen: &mut Vec<(usize, u64)>) -> bool {
             *seen = (0, 0);
             continue;
         }
-        any = true;
+        found = found.max(if *seen == now { Found::Long } else { Found::Short });
         if *seen == now {
             slot.arm(callbacks, *interrupt);
         }
         *seen = now;
     }
-    any
+    found
 }

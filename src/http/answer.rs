@@ -14,15 +14,15 @@ static TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8")
 static HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 static JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// What a handler answered; `log` names endpoint and request already.
-pub fn response(answer: Answer, id: &RequestId, log: &Logger) -> HttpResponse<BoxBody> {
+/// What a handler answered; `log` makes a logger that names endpoint and request.
+pub fn response(answer: Answer, id: &RequestId, log: &dyn Fn() -> Logger) -> HttpResponse<BoxBody> {
     match answer {
         Answer::Problem(told) => problem::response(&told, id),
         Answer::Response(answer) => match StatusCode::from_u16(answer.status) {
             // An informational status is no answer: the client would wait on.
             Ok(status) if !status.is_informational() => complete(status, answer, log),
             _ => {
-                slog::error!(log, # "script", "handler answered a status that cannot be sent"; "status" => answer.status);
+                slog::error!(log(), # "script", "handler answered a status that cannot be sent"; "status" => answer.status);
                 problem::response(&Problem::new(500), id)
             }
         },
@@ -49,10 +49,10 @@ pub fn redirect(status: u16, location: &str) -> HttpResponse<BoxBody> {
     response
 }
 
-fn complete(status: StatusCode, answer: Response, log: &Logger) -> HttpResponse<BoxBody> {
+fn complete(status: StatusCode, answer: Response, log: &dyn Fn() -> Logger) -> HttpResponse<BoxBody> {
     let bodiless = status == StatusCode::NO_CONTENT || status == StatusCode::NOT_MODIFIED;
     if bodiless && !answer.body.is_empty() {
-        slog::warn!(log, # "script", "a body cannot go with this status and is dropped"; "status" => status.as_u16());
+        slog::warn!(log(), # "script", "a body cannot go with this status and is dropped"; "status" => status.as_u16());
     }
     let body = if bodiless { BoxBody::new(actix_http::body::None::new()) } else { BoxBody::new(answer.body) };
     let mut response = HttpResponse::with_body(status, body);
@@ -76,7 +76,7 @@ fn content_type(kind: ContentType) -> Option<HeaderValue> {
 }
 
 /// Adds a handler's header, unless it is about the connection: that is the server's business.
-fn add(response: &mut HttpResponse<BoxBody>, name: &str, value: &[u8], log: &Logger) {
+fn add(response: &mut HttpResponse<BoxBody>, name: &str, value: &[u8], log: &dyn Fn() -> Logger) {
     match worker::header(name, value) {
         Some((name, value)) if name == header::CONNECTION => {
             if value.as_bytes().eq_ignore_ascii_case(b"close") {
@@ -86,7 +86,7 @@ fn add(response: &mut HttpResponse<BoxBody>, name: &str, value: &[u8], log: &Log
         Some((name, _)) if is_framing(&name) => {}
         Some((name, value)) => response.headers_mut().append(name, value),
         None => {
-            slog::error!(log, # "script", "a header that cannot be sent is left out"; "header" => name)
+            slog::error!(log(), # "script", "a header that cannot be sent is left out"; "header" => name)
         }
     }
 }
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn sent(answer: Response) -> HttpResponse<BoxBody> {
-        response(Answer::Response(answer), &RequestId("r-1".into()), &Logger::root(slog::Discard, slog::o!()))
+        response(Answer::Response(answer), &RequestId("r-1".into()), &|| Logger::root(slog::Discard, slog::o!()))
     }
 
     fn body(response: HttpResponse<BoxBody>) -> Bytes {

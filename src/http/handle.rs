@@ -13,7 +13,7 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse};
 use bytes::Bytes;
 use futures_util::FutureExt as _;
-use slog::{Logger, o};
+use slog::o;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::body::Incoming;
@@ -26,8 +26,8 @@ use crate::endpoint::option::param;
 use crate::endpoint::route_table::Found;
 use crate::endpoint::{Action, Endpoint};
 use crate::environment::pool::{Call, Pool};
+use crate::environment::script_log::ScriptLog;
 use crate::exchange::{Head, Problem, Request, RequestId};
-use crate::logging::feature::Level;
 use crate::runtime::generation::{EndpointGate, LiveEndpoint};
 use crate::script::Script;
 
@@ -193,35 +193,36 @@ async fn run(
     underway: &Underway<'_>,
     endpoint: &Endpoint,
     pool: &Arc<Pool>,
-    (script, request): (&Arc<Script>, Request),
+    (script, request): (&Arc<Script>, Box<Request>),
     waited: &mut Duration,
 ) -> Result<HttpResponse<BoxBody>, Problem> {
-    let log = script_log(&underway.pinned.generation.logger, endpoint, underway.id);
-    let call = Call { handler: script.clone(), request, timeout: endpoint.timeout, logger: log.clone() };
+    let log = || ScriptLog { log: underway.pinned.generation.logger.clone(), floor: endpoint.log };
+    let call = Call { handler: script.clone(), request, timeout: endpoint.timeout, log: log() };
     let ran = pool.run(call).await;
     *waited = ran.waited;
+    let logger = || log().logger(&endpoint.pattern.text, underway.id);
     match ran.outcome {
-        Ok(answered) => Ok(answer::response(answered, underway.id, &log)),
-        Err(error) => Err(problem::failure(error, pool.environment(), &log)
+        Ok(answered) => Ok(answer::response(answered, underway.id, &logger)),
+        Err(error) => Err(problem::failure(error, pool.environment(), &logger())
             .unwrap_or_else(|| problem::busy("the server stops".to_owned()))),
     }
 }
 
 /// The request as a handler sees it, still without its body.
-fn incoming(underway: &Underway<'_>, endpoint: &Endpoint, params: Vec<(Arc<str>, String)>) -> Request {
-    Request {
-        head: Box::new(Sent(underway.request.clone())),
+fn incoming(underway: &Underway<'_>, endpoint: &Endpoint, params: Vec<(Arc<str>, String)>) -> Box<Request> {
+    let client = underway.client;
+    let (request, forwarded_host) = (underway.request.clone(), client.forwarded_host.clone());
+    Box::new(Request {
+        head: Box::new(Sent { request, forwarded_host, began: underway.began }),
         route: endpoint.pattern.text.clone(),
         id: underway.id.clone(),
-        scheme: underway.client.scheme,
-        host: proxy::host(underway.request, underway.client),
-        ip: underway.client.ip,
-        time: SystemTime::now(),
+        scheme: client.scheme,
+        ip: client.ip,
         params: params.into_iter().map(|(name, value)| (name, crate::exchange::Typed::Text(value))).collect(),
         query: Vec::new(),
         headers: Vec::new(),
         body: Bytes::new(),
-    }
+    })
 }
 
 /// Waits for a place among those of an endpoint that run at once.
@@ -257,78 +258,44 @@ impl Drop for Queued<'_> {
     }
 }
 
-/// The logger of one run: it names endpoint and request, and keeps the endpoint's own floor.
-fn script_log(log: &Logger, endpoint: &Endpoint, id: &RequestId) -> Logger {
-    let values = o!("endpoint" => Shared(endpoint.pattern.text.clone()), "request" => Shared(id.0.clone()));
-    match endpoint.log {
-        Level::Trace => log.new(values),
-        floor => Logger::root(slog::Fuse(Floor { log: log.clone(), floor }), values),
-    }
-}
-
-/// Passes on records from a level upward.
-struct Floor {
-    log: Logger,
-    floor: Level,
-}
-
-impl slog::Drain for Floor {
-    type Ok = ();
-    type Err = slog::Never;
-
-    fn log(&self, record: &slog::Record<'_>, values: &slog::OwnedKVList) -> Result<(), slog::Never> {
-        if level_of(record.level()) >= self.floor {
-            slog::Drain::log(&self.log, record, values)?;
-        }
-        Ok(())
-    }
-}
-
-fn level_of(level: slog::Level) -> Level {
-    match level {
-        slog::Level::Critical => Level::Critical,
-        slog::Level::Error => Level::Error,
-        slog::Level::Warning => Level::Warning,
-        slog::Level::Info => Level::Info,
-        slog::Level::Debug => Level::Debug,
-        slog::Level::Trace => Level::Trace,
-    }
-}
-
-/// Text that is shared rather than copied into each logger.
-struct Shared(Arc<str>);
-
-impl slog::Value for Shared {
-    fn serialize(&self, _: &slog::Record<'_>, key: slog::Key, serializer: &mut dyn slog::Serializer) -> slog::Result {
-        serializer.emit_str(key, &self.0)
-    }
-}
-
 /// The head of a request as actix keeps it: nothing is copied until somebody asks.
-struct Sent(HttpRequest);
+struct Sent {
+    request: HttpRequest,
+    forwarded_host: Option<String>,
+    began: Instant,
+}
 
 impl Head for Sent {
     fn method(&self) -> &str {
-        self.0.method().as_str()
+        self.request.method().as_str()
     }
 
     fn path(&self) -> &str {
-        self.0.uri().path()
+        self.request.uri().path()
     }
 
     fn query(&self) -> &str {
-        self.0.uri().query().unwrap_or_default()
+        self.request.uri().query().unwrap_or_default()
+    }
+
+    fn host(&self) -> &str {
+        proxy::host(&self.request, self.forwarded_host.as_deref())
+    }
+
+    fn time(&self) -> SystemTime {
+        let now = SystemTime::now();
+        now.checked_sub(self.began.elapsed()).unwrap_or(now)
     }
 
     fn header(&self, name: &str) -> Option<&[u8]> {
-        self.0.headers().get(name).map(HeaderValue::as_bytes)
+        self.request.headers().get(name).map(HeaderValue::as_bytes)
     }
 
     fn header_all<'a>(&'a self, name: &str, each: &mut dyn FnMut(&'a [u8])) {
-        self.0.headers().get_all(name).map(HeaderValue::as_bytes).for_each(each);
+        self.request.headers().get_all(name).map(HeaderValue::as_bytes).for_each(each);
     }
 
     fn each_header<'a>(&'a self, each: &mut dyn FnMut(&'a str, &'a [u8])) {
-        self.0.headers().iter().for_each(|(name, value)| each(name.as_str(), value.as_bytes()));
+        self.request.headers().iter().for_each(|(name, value)| each(name.as_str(), value.as_bytes()));
     }
 }

@@ -39,16 +39,13 @@ pub fn client(request: &HttpRequest, trusted: &[IpNet]) -> Client {
     client_of(peer, request.headers(), trusted)
 }
 
-/// The host the client named, after trusted proxies; empty when it named none.
-pub fn host(request: &HttpRequest, client: &Client) -> String {
-    if let Some(host) = &client.forwarded_host {
-        return host.clone();
-    }
+/// The host the client named, after what a trusted proxy forwarded; empty when it named none.
+pub fn host<'a>(request: &'a HttpRequest, forwarded: Option<&'a str>) -> &'a str {
     // A target in absolute form wins over the header (RFC 9112 section 3.2.2); a user's name before the `@` is no host.
-    let target = request.uri().authority().map(|authority| authority.as_str());
-    let target = target.map(|authority| authority.rsplit('@').next().unwrap_or(authority));
+    let target = || request.uri().authority().map(|authority| authority.as_str());
+    let target = || target().map(|authority| authority.rsplit('@').next().unwrap_or(authority));
     let named = || request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    target.or_else(named).unwrap_or_default().to_owned()
+    forwarded.or_else(target).or_else(named).unwrap_or_default()
 }
 
 fn client_of(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Client {

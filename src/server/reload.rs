@@ -7,8 +7,9 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
+use parking_lot::Mutex;
 use slog::Logger;
 
 use crate::diag::render::concise;
@@ -28,16 +29,36 @@ pub struct Origin {
     pub since: SystemTime,
 }
 
-/// Watches what a site is made of and reloads it; until the end of the process. The result asks for a reload at once.
+/// The reloads of a running server.
+pub struct Reloads {
+    watcher: Watcher,
+    busy: Arc<Mutex<()>>,
+}
+
+impl Reloads {
+    /// Asks for a reload at once.
+    pub fn ask(&self) {
+        self.watcher.reload();
+    }
+
+    /// Waits until a reload under way is told, `within` at most.
+    pub fn settle(&self, within: Duration) {
+        drop(self.busy.try_lock_for(within));
+    }
+}
+
+/// Watches what a site is made of and reloads it; until the end of the process.
 ///
 /// # Errors
 /// The system starts no thread.
-pub fn start(runtime: Arc<Runtime>, origin: Origin) -> io::Result<Watcher> {
+pub fn start(runtime: Arc<Runtime>, origin: Origin) -> io::Result<Reloads> {
     let Origin { path, loader, watch, since } = origin;
     let (watcher, notices) = Watcher::start(watch.clone(), since, Mode::Events)?;
-    let mut reloader = Reloader { runtime, loader, path, watch, watcher: watcher.clone(), refused: false };
+    let busy = Arc::<Mutex<()>>::default();
+    let reloads = Reloads { watcher: watcher.clone(), busy: busy.clone() };
+    let mut reloader = Reloader { runtime, loader, path, watch, watcher, busy, refused: false };
     thread::Builder::new().name("moondock-reload".to_owned()).spawn(move || reloader.run(notices))?;
-    Ok(watcher)
+    Ok(reloads)
 }
 
 struct Reloader {
@@ -46,6 +67,8 @@ struct Reloader {
     path: PathBuf,
     watch: BTreeSet<PathBuf>,
     watcher: Watcher,
+    /// Held from the beginning of a reload until it is told.
+    busy: Arc<Mutex<()>>,
     /// The last reload was refused: that the site is mended is told, even when it is what is served already.
     refused: bool,
 }
@@ -65,6 +88,8 @@ impl Reloader {
     /// Loads the site again, makes it live when nothing is wrong, and tells how it ended. A file that makes no sense
     /// because it is only half there is looked at once more before it is told.
     fn reload(&mut self, change: &Change) {
+        let busy = self.busy.clone();
+        let _busy = busy.lock();
         let since = SystemTime::now();
         let reason = if change.asked || self.refused { Reason::Asked } else { Reason::Files };
         let reloaded = self.runtime.reload(&mut self.loader, &self.path, reason);

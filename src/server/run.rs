@@ -7,12 +7,11 @@ use std::time::Duration;
 use slog::Logger;
 use tokio::runtime::Builder;
 
-use super::reload::{self, Origin};
+use super::reload::{self, Origin, Reloads};
 use super::signals::{Asked, Signals};
 use super::{BuildError, Running};
 use crate::runtime::Runtime;
 use crate::site::Site;
-use crate::watch::Watcher;
 
 /// How long the log may take to write what is left of it.
 const FLUSH: Duration = Duration::from_secs(2);
@@ -34,10 +33,10 @@ pub fn run(site: Arc<Site>, origin: Origin, announce: impl FnOnce(&Running)) -> 
         slog::crit!(log(&runtime), # "server", "cannot start"; "cause" => %error);
         flush(&runtime);
     })?;
-    let watcher = reload::start(runtime.clone(), origin).map_err(refused)?;
+    let reloads = reload::start(runtime.clone(), origin).map_err(refused)?;
     announce(&running);
     tokio.block_on(async {
-        let name = serve(&mut signals, &watcher).await;
+        let name = serve(&mut signals, &reloads).await;
         slog::info!(log(&runtime), # "server", "stopping"; "signal" => name);
         let finished = running.stop(signals.stop()).await;
         if finished {
@@ -46,16 +45,17 @@ pub fn run(site: Arc<Site>, origin: Origin, announce: impl FnOnce(&Running)) -> 
             slog::warn!(log(&runtime), # "server", "stopped before all requests were answered");
         }
     });
+    reloads.settle(FLUSH);
     flush(&runtime);
     Ok(())
 }
 
 /// Hears signals until one of them ends the server; its name.
-async fn serve(signals: &mut Signals, watcher: &Watcher) -> &'static str {
+async fn serve(signals: &mut Signals, reloads: &Reloads) -> &'static str {
     loop {
         match signals.next().await {
             Asked::Stop(name) => return name,
-            Asked::Reload => watcher.reload(),
+            Asked::Reload => reloads.ask(),
         }
     }
 }

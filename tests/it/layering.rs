@@ -62,6 +62,7 @@ const UNSAFE: &[&str] = &[
     "environment/json_read.rs",
     "environment/json_write.rs",
     "environment/push.rs",
+    "environment/reference.rs",
     "environment/request_fields.rs",
     "environment/ticker.rs",
 ];

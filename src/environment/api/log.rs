@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use mlua::{Function, Lua, Result, Table, Value, Variadic};
-use slog::{Drain, Level, Logger, RecordStatic};
+use slog::{Level, Logger, RecordStatic};
 
 use crate::environment::api::arguments::{kind, misuse};
 use crate::environment::api::value::{Data, array_metatable, describe};
@@ -115,7 +115,7 @@ fn print(lua: &Lua, values: &[Value]) -> Result<Ask> {
 /// The logger of the current call, when any target takes a record of this level.
 fn logger(level: usize) -> Option<Logger> {
     let level = LEVELS.get(level)?.level;
-    fiber::with_call(|call| call.logger.is_enabled(level).then(|| call.logger.clone())).flatten()
+    fiber::with_call(|call| call.logger(level).cloned()).flatten()
 }
 
 /// What a value says in a message, a plain table as JSON; `None` for what has a word of its own in the matter.

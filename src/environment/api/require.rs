@@ -77,7 +77,7 @@ fn find(lua: &Lua, environment: &Environment, name: &str) -> mlua::Result<(Value
         return Err(unknown(environment, name));
     };
     let chunk = match lua.app_data_ref::<SharedChunks>() {
-        Some(chunks) => chunks.lock().function(lua, script)?.deep_clone()?,
+        Some(chunks) => chunks.lock().function(lua, script)?.get::<Function>(lua)?.deep_clone()?,
         None => return Err(mlua::Error::runtime("this runspace has no modules")),
     };
     let current = lua.app_data_ref::<Current>().map(|current| current.globals());

@@ -1,6 +1,6 @@
 //! A tiny runspace for the tests of host modules: the modules, and lines of Lua with what they must answer.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::atomic::AtomicU64;
@@ -117,7 +117,8 @@ pub fn in_fiber(lua: &Lua, logger: &Logger, code: &str) -> String {
 pub(in crate::environment) fn fiber(lua: &Lua, logger: &Logger, code: &str) -> Fiber<String> {
     let call = CallContext {
         request: None,
-        logger: logger.clone(),
+        log: logger.clone().into(),
+        made: OnceCell::new(),
         script: Arc::new(Script {
             id: ScriptId(0),
             origin: "case".into(),
