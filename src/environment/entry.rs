@@ -173,7 +173,7 @@ impl Entry {
     pub(super) fn run(&self, function: &Reference, call: &CallContext) -> Result<Given> {
         let limit = fiber::limits().map_or(usize::MAX, |limits| limits.memory).min(json_write::LONGEST);
         let form = Form { marker: self.marker, limit, pretty: false };
-        let renew = self.calls.fetch_add(1, Ordering::Relaxed) % RENEWED_AFTER == 0;
+        let renew = self.calls.fetch_add(1, Ordering::Relaxed).is_multiple_of(RENEWED_AFTER);
         let mut work = Work { function, call, form, renew, given: None, values: 0 };
         // SAFETY: see the invariants of this module.
         let status = unsafe { self.call(self.main, &mut work) };
