@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
-use super::pool::RunError;
+use super::run_error::RunError;
 use super::settings::Environment;
 
 /// How many requests of one environment may be busy, and who waits. First come, first served.

@@ -7,6 +7,7 @@ pub mod declaration;
 pub mod fiber;
 pub mod gate;
 pub mod pool;
+pub mod run_error;
 pub mod script_log;
 pub mod settings;
 pub mod waiting;

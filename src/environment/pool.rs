@@ -1,5 +1,7 @@
 //! The pool of an environment: its warm runspaces, and the way of a request through one of them.
 
+mod building;
+
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -12,8 +14,8 @@ use super::call::CallContext;
 use super::fiber::{self, Ended, Fiber, Limits, Stop};
 use super::gate::{Gate, Permit};
 use super::lease::{Discard, Lease, is_old, worker_number};
-use super::places;
 use super::refusals::{PAUSE, Refusals, Untold};
+use super::run_error::RunError;
 use super::runspace::{Failure, Runspace};
 use super::script_log::ScriptLog;
 use super::settings::Environment;
@@ -68,46 +70,6 @@ pub struct Ran {
     pub outcome: Result<Answer, RunError>,
     /// How long it waited for a runspace.
     pub waited: Duration,
-}
-
-/// How a handler can fail. The private part goes to the log, never to the client.
-#[derive(Debug, Clone, PartialEq)]
-pub enum RunError {
-    /// It raised an error (or answered something that cannot be sent).
-    Script {
-        /// The message, with the place in the user's file.
-        message: String,
-        /// The call stack in the user's files, one frame a line.
-        traceback: String,
-    },
-    /// It ran longer than its timeout: 504.
-    Timeout {
-        /// The limit.
-        limit: Duration,
-        /// Where it was, such as `site.kdl:12`.
-        place: String,
-    },
-    /// It used more memory than its environment allows: 500, the runspace is gone.
-    Memory {
-        /// The limit in bytes.
-        limit: usize,
-        /// Where it was.
-        place: String,
-    },
-    /// Too many requests wait for a runspace already: 503.
-    QueueFull,
-    /// No runspace became free within the wait: 503.
-    NoRunspace {
-        /// The wait.
-        waited: Duration,
-    },
-    /// The environment is unhealthy (its startup script fails): 503.
-    Unhealthy {
-        /// Why.
-        reason: String,
-    },
-    /// The client went away or the server stops; nobody reads the answer.
-    Cancelled,
 }
 
 /// Numbers of a pool at one moment.
@@ -374,69 +336,6 @@ impl Pool {
         slog::error!(self.log, # "environment", "the environment is unhealthy";
             "environment" => %self.environment.name, "reason" => &reason);
         *self.unhealthy.lock() = Some((reason, Instant::now()));
-    }
-
-    /// Builds a runspace and runs its startup script.
-    async fn build_runspace(&self) -> Result<Runspace, String> {
-        let mut runspace = Runspace::build(&self.host).map_err(|error| error.to_string())?;
-        if self.environment.settings.persistent {
-            runspace.finish().map_err(|error| error.to_string())?;
-        }
-        if let Some(startup) = &self.environment.startup {
-            runspace = self.start(runspace, startup.clone()).await?;
-        }
-        if !self.environment.settings.persistent {
-            runspace.finish().map_err(|error| places::told(&error).0)?;
-        }
-        count(&self.counters.built);
-        slog::debug!(self.log, # "environment", "a runspace was built";
-            "environment" => %self.environment.name, "ms" => runspace.born.elapsed().as_millis() as u64);
-        *self.unhealthy.lock() = None;
-        Ok(runspace)
-    }
-
-    /// Runs the startup script. In a persistent runspace it sets globals that stay; in a clean one what it sets
-    /// becomes part of the base, and is frozen with it.
-    async fn start(&self, runspace: Runspace, startup: Arc<Script>) -> Result<Runspace, String> {
-        let origin = startup.origin.clone();
-        let context = runspace.call(startup, None, self.log.clone().into()).map_err(|error| error.to_string())?;
-        let limits = self.limits(self.environment.startup_timeout());
-        let callbacks = runspace.callbacks();
-        let inside = context.clone();
-        let fiber = Fiber::new(callbacks, limits, Some(context), move || {
-            let result = runspace.run(&inside);
-            (runspace, result)
-        });
-        let ended = fiber.map_err(|error| error.to_string())?.await;
-        let (runspace, result) = ended.result.map_err(|_| format!("{origin} panicked"))?;
-        match (ended.stop, result) {
-            (None, Ok(_)) => Ok(runspace),
-            (Some(Stop::Deadline), _) => {
-                Err(format!("{origin} ran longer than {:?}", self.environment.startup_timeout()))
-            }
-            (Some(_), _) | (None, Err(Failure::Memory)) => {
-                Err(format!("{origin} needs more memory than the environment has"))
-            }
-            (None, Err(Failure::Script { message, .. })) => Err(message),
-        }
-    }
-
-    /// Builds a runspace on a thread that need not be a worker.
-    fn build_here(&self) -> Result<Runspace, String> {
-        if self.environment.startup.is_none() {
-            // Nothing in this waits, so it is ready at once.
-            let built = futures_util::FutureExt::now_or_never(self.build_runspace());
-            return built.unwrap_or_else(|| Err("building a runspace waited".to_owned()));
-        }
-        // The startup script may wait, and needs a reactor of its own: this thread may have one that is in use.
-        std::thread::scope(|scope| {
-            let built = scope.spawn(|| {
-                let reactor = tokio::runtime::Builder::new_current_thread().enable_all().build();
-                let reactor = reactor.map_err(|error| error.to_string())?;
-                tokio::task::LocalSet::new().block_on(&reactor, self.build_runspace())
-            });
-            built.join().unwrap_or_else(|_| Err("building a runspace panicked".to_owned()))
-        })
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::pool::RunError;
+use super::run_error::RunError;
 
 /// How often it is told at most.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);

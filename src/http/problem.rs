@@ -10,7 +10,7 @@ use serde::Serialize;
 use slog::Logger;
 
 use super::worker;
-use crate::environment::pool::RunError;
+use crate::environment::run_error::RunError;
 use crate::environment::settings::Environment;
 use crate::exchange::{Problem, RequestId};
 
