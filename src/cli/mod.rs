@@ -1,7 +1,9 @@
 //! The commands: one file each, and the one place that writes to standard output and standard error.
 
 mod check;
+mod fmt;
 mod output;
+mod replace;
 mod routes;
 mod run;
 
@@ -53,6 +55,17 @@ enum Command {
         #[arg(long, value_enum, default_value_t = check::Format::Human)]
         format: check::Format,
     },
+    /// Lay out site files: indentation and the ends of lines, never a text or comment
+    Fmt {
+        /// Site files, or folders with a site.kdl; - reads standard input and writes standard output
+        #[arg(default_value = DEFAULT_SITE)]
+        files: Vec<PathBuf>,
+        /// Change nothing, and exit with 1 when a file is not laid out well
+        #[arg(long)]
+        check: bool,
+    },
+    /// Print the schema of site.kdl, in the KDL schema language
+    Schema,
     /// List what a site answers: methods, path, environment, handler, place
     Routes {
         /// The site file, or a folder with a site.kdl
@@ -85,6 +98,14 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Check { sites, format }) => {
             let sites: Vec<PathBuf> = sites.iter().map(|site| site_file(site)).collect();
             check::run(&mut output, &sites, format)
+        }
+        Some(Command::Fmt { files, check }) => {
+            let files: Vec<PathBuf> = files.iter().map(|file| site_file(file)).collect();
+            fmt::run(&mut output, &files, check)
+        }
+        Some(Command::Schema) => {
+            output.out(crate::kdl::schema::TEXT);
+            ExitCode::SUCCESS
         }
         Some(Command::Routes { site, format }) => routes::run(&mut output, &site_file(&site), format),
     }

@@ -18,6 +18,7 @@ mod values;
 
 pub mod document;
 pub mod format;
+pub mod layout;
 pub mod reader;
 pub mod scalar;
 pub mod schema;

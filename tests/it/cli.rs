@@ -150,3 +150,45 @@ fn an_address_that_is_taken_is_named() {
     assert!(code.is_some_and(|code| code != 0), "{text}");
     assert!(text.contains(&address), "{text}");
 }
+
+#[test]
+fn fmt_lays_out_a_file_once_and_for_all() {
+    let messy = "endpoint GET \"/x\" {\n  lua #\"\"\"\n      return 1  \n      \"\"\"#  \n      // why\n}\n";
+    let neat = "endpoint GET \"/x\" {\n    lua #\"\"\"\n      return 1  \n      \"\"\"#\n    // why\n}\n";
+    let folder = site(GOOD);
+    folder.write("other.kdl", messy);
+    let (code, text) = run(folder.path(), &["fmt", "--check", "other.kdl"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("other.kdl"), "{text}");
+    let read = || fs::read_to_string(folder.path().join("other.kdl")).unwrap();
+    assert_eq!(read(), messy, "--check changes nothing");
+    assert_eq!(run(folder.path(), &["fmt", "other.kdl"]).0, Some(0));
+    assert_eq!(read(), neat);
+    assert_eq!(run(folder.path(), &["fmt", "--check", "other.kdl", "."]).0, Some(0));
+    let broken = "endpoint GET \"/x {\n  lua 1\n";
+    folder.write("other.kdl", broken);
+    let (code, text) = run(folder.path(), &["fmt", "other.kdl"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("other.kdl:1:14"), "{text}");
+    assert_eq!(read(), broken);
+}
+
+/// What is shown to people to copy from is laid out as `fmt` does it.
+#[test]
+fn the_sites_of_the_repository_are_laid_out_well() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut sites = files_below(&root.join("examples"));
+    sites.retain(|site| site.extension().is_some_and(|extension| extension == "kdl"));
+    assert!(!sites.is_empty());
+    let mut arguments = vec!["fmt", "--check", "site.kdl", "bench/site.kdl"];
+    arguments.extend(sites.iter().map(|site| site.to_str().unwrap()));
+    let (code, text) = run(root, &arguments);
+    assert_eq!(code, Some(0), "{text}");
+}
+
+#[test]
+fn schema_prints_the_schema() {
+    let (code, text) = run(site(GOOD).path(), &["schema"]);
+    assert_eq!(code, Some(0));
+    assert_eq!(text, include_str!("../../schemas/site.kdl-schema"));
+}
