@@ -66,6 +66,13 @@ enum Command {
     },
     /// Print the schema of site.kdl, in the KDL schema language
     Schema,
+    /// Print what makes a shell complete moondock's arguments
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, for `man -l -`
+    Man,
     /// List what a site answers: methods, path, environment, handler, place
     Routes {
         /// The site file, or a folder with a site.kdl
@@ -107,8 +114,26 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             output.out(crate::kdl::schema::TEXT);
             ExitCode::SUCCESS
         }
+        Some(Command::Completions { shell }) => generated(&mut output, |text| {
+            clap_complete::generate(shell, &mut Arguments::command(), "moondock", text);
+            Ok(())
+        }),
+        Some(Command::Man) => generated(&mut output, |text| clap_mangen::Man::new(Arguments::command()).render(text)),
         Some(Command::Routes { site, format }) => routes::run(&mut output, &site_file(&site), format),
     }
+}
+
+/// Prints what is made from the arguments' own description.
+fn generated(output: &mut Output, write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> ExitCode {
+    let mut text = Vec::new();
+    match write(&mut text) {
+        Ok(()) => output.out(&String::from_utf8_lossy(&text)),
+        Err(error) => {
+            output.err(&format!("moondock: {error}\n"));
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
 }
 
 /// What clap has to say: help and version are answers, everything else is wrong usage.

@@ -192,3 +192,16 @@ fn schema_prints_the_schema() {
     assert_eq!(code, Some(0));
     assert_eq!(text, include_str!("../../schemas/site.kdl-schema"));
 }
+
+#[test]
+fn shells_and_manual_readers_get_every_command() {
+    let folder = site(GOOD);
+    for arguments in [&["completions", "bash"][..], &["completions", "zsh"], &["completions", "fish"], &["man"]] {
+        let (code, text) = run(folder.path(), arguments);
+        assert_eq!(code, Some(0), "{text}");
+        for command in ["check", "fmt", "routes", "completions"] {
+            assert!(text.contains(command), "{command} is not in {arguments:?}:\n{text}");
+        }
+    }
+    assert_eq!(run(folder.path(), &["completions", "cmd.exe"]).0, Some(2));
+}
