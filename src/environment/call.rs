@@ -22,6 +22,8 @@ pub struct CallContext {
     pub script: Arc<Script>,
     /// The address of the `req` table of this call; a `req` kept from an earlier request has another.
     pub(super) table: Cell<*const c_void>,
+    /// How many functions run side by side for it now, beside the handler itself.
+    pub(super) side_by_side: Cell<usize>,
     /// What `abort` was called with.
     pub(super) aborted: RefCell<Option<Answer>>,
     /// The modules that this call (or, when persistent, its runspace) has required; made at the first use.

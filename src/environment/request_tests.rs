@@ -77,6 +77,7 @@ fn call(request: Option<Request>) -> Rc<CallContext> {
         request: request.map(Box::new),
         log: slog::Logger::root(slog::Discard, slog::o!()).into(),
         made: OnceCell::new(),
+        side_by_side: Cell::new(0),
         script: Arc::new(Script {
             id: ScriptId(1),
             origin: "case".into(),

@@ -106,6 +106,7 @@ impl Runspace {
             request,
             log,
             made: OnceCell::new(),
+            side_by_side: Cell::new(0),
             script,
             table: Cell::new(std::ptr::null()),
             aborted: RefCell::new(None),

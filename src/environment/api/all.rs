@@ -6,12 +6,14 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mlua::{Function, Lua, MultiValue, Table, Value};
 
 use super::{Host, Module};
+use crate::environment::call::CallContext;
 use crate::environment::fiber::{self, Fiber, Stop};
 use crate::environment::places::HOST_CHUNK;
 use crate::environment::waiting::{Pending, waiting_function};
@@ -19,7 +21,8 @@ use crate::environment::waiting::{Pending, waiting_function};
 /// `all(functions)`.
 pub(super) const MODULE: Module = Module { name: "all", install };
 
-/// Functions at once in one call; each has a stack.
+/// Functions at once in one request, those that they start in turn included: each has a stack, and of the mappings that
+/// make one the system gives a process only so many.
 const MAX_CHILDREN: usize = 100;
 
 /// What is composed in Lua: each child keeps its result in a table and gives only whether it went well. Of several
@@ -57,18 +60,20 @@ fn install(lua: &Lua, _: &Arc<Host>) -> mlua::Result<Value> {
 
 /// Makes a fiber for each function and keeps them for `start`.
 fn prepare(lua: &Lua, functions: Table) -> mlua::Result<()> {
-    let count = functions.raw_len();
-    if count > MAX_CHILDREN {
-        return Err(mlua::Error::runtime(format!("all: at most {MAX_CHILDREN} functions at once, not {count}")));
-    }
     let nothing_waits = || mlua::Error::runtime("all: nothing can wait here");
     let (limits, call) = fiber::limits().zip(fiber::call()).ok_or_else(nothing_waits)?;
+    let count = functions.raw_len();
+    let together = call.side_by_side.get() + count;
+    if together > MAX_CHILDREN {
+        let message = format!("all: at most {MAX_CHILDREN} functions at once in a request, not {together}");
+        return Err(mlua::Error::runtime(message));
+    }
     let mut children = Children { running: Vec::with_capacity(count), failed: false, stop: None };
     for function in functions.sequence_values::<Function>() {
         let thread = lua.create_thread(function?)?;
         let work = move || fiber::resume(&thread);
         let fiber = Fiber::new(fiber::callbacks(lua), limits, Some(call.clone()), work);
-        children.running.push(Some(fiber.map_err(mlua::Error::external)?));
+        children.running.push(Some(Child { fiber: fiber.map_err(mlua::Error::external)?, _place: Place::take(&call) }));
     }
     fiber::keep(Box::new(children)).ok_or_else(nothing_waits)
 }
@@ -88,9 +93,31 @@ fn finish(lua: &Lua, stop: Option<Stop>) -> mlua::Result<MultiValue> {
     Ok(MultiValue::new())
 }
 
+/// A function under way.
+struct Child {
+    fiber: Fiber<bool>,
+    _place: Place,
+}
+
+/// A place among the functions of a request that run at once; left when dropped.
+struct Place(Rc<CallContext>);
+
+impl Place {
+    fn take(call: &Rc<CallContext>) -> Self {
+        call.side_by_side.set(call.side_by_side.get() + 1);
+        Self(call.clone())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.side_by_side.set(self.0.side_by_side.get() - 1);
+    }
+}
+
 /// The functions under way. Dropping it ends those that are left.
 struct Children {
-    running: Vec<Option<Fiber<bool>>>,
+    running: Vec<Option<Child>>,
     failed: bool,
     /// Why one of them was ended from outside.
     stop: Option<Stop>,
@@ -102,7 +129,7 @@ impl Future for Children {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         for child in &mut this.running {
-            let Some(fiber) = child else { continue };
+            let Some(Child { fiber, .. }) = child else { continue };
             if let Poll::Ready(ended) = Pin::new(fiber).poll(context) {
                 *child = None;
                 this.stop = this.stop.or(ended.stop);

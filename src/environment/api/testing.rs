@@ -119,6 +119,7 @@ pub(in crate::environment) fn fiber(lua: &Lua, logger: &Logger, code: &str) -> F
         request: None,
         log: logger.clone().into(),
         made: OnceCell::new(),
+        side_by_side: Cell::new(0),
         script: Arc::new(Script {
             id: ScriptId(0),
             origin: "case".into(),
