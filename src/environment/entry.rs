@@ -334,9 +334,12 @@ unsafe extern "C-unwind" fn explain(state: *mut ffi::lua_State) -> c_int {
         if is_memory || ffi::lua_isuserdata(state, 1) != 0 {
             return 1;
         }
-        let text = ffi::luaL_tolstring(state, 1, ptr::null_mut());
+        ffi::luaL_tolstring(state, 1, ptr::null_mut());
         if ffi::lua_checkstack(state, ffi::LUA_TRACEBACK_STACK) != 0 {
-            ffi::luaL_traceback(state, state, text, 0);
+            // Put together here, since the text may have a NUL in it.
+            ffi::lua_pushlstring(state, c"\n".as_ptr(), 1);
+            ffi::luaL_traceback(state, state, ptr::null(), 0);
+            ffi::lua_concat(state, 3);
         }
     }
     1

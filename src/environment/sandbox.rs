@@ -16,7 +16,7 @@ use super::api::arguments::{kind, name_of};
 use super::api::{Host, MODULES};
 use super::captured::{self, Captured};
 use super::caught;
-use super::places::HOST_CHUNK;
+use super::replaced;
 
 /// Globals of Luau and mlua that reach around an environment, load code, or steer the collector.
 const GONE: &[&str] = &[
@@ -34,48 +34,6 @@ const GONE: &[&str] = &[
     "io",
 ];
 
-/// A native sort of this many elements without a comparator takes some milliseconds; above it Lua compares, so that
-/// the sort can be interrupted.
-const SORT: &str = "
-local sort, type, error = table.sort, type, error
-return function(list, before)
-    if type(list) ~= 'table' then
-        error(`invalid argument #1 to 'sort' (table expected, got {type(list)})`, 2)
-    elseif before == nil and #list > 20000 then
-        return sort(list, function(a, b) return a < b end)
-    elseif before ~= nil and type(before) ~= 'function' then
-        error(`invalid argument #2 to 'sort' (function expected, got {type(before)})`, 2)
-    end
-    return sort(list, before)
-end";
-
-/// Luau takes the count as a 32-bit number, so one beyond it would wrap around and give an empty text.
-const REP: &str = "
-local rep, type, error, tonumber = string.rep, type, error, tonumber
-return function(text, count)
-    if type(text) ~= 'string' and type(text) ~= 'number' then
-        error(`invalid argument #1 to 'rep' (string expected, got {type(text)})`, 2)
-    end
-    local times = tonumber(count)
-    if times == nil then
-        error(`invalid argument #2 to 'rep' (number expected, got {type(count)})`, 2)
-    elseif times >= 2147483648 then
-        error('not enough memory: string.rep of ' .. count, 2)
-    end
-    return rep(text, times)
-end";
-
-/// Luau's own takes only text, but what functions give beside nil is an error with a code: it is raised as it is.
-const ASSERT: &str = "
-local assert, type, error, select = assert, type, error, select
-return function(...)
-    local value, message = ...
-    if value then return ... end
-    if select('#', ...) == 0 then error(`missing argument #1 to 'assert'`, 2) end
-    if message == nil then error('assertion failed!', 2) end
-    error(message, if type(message) == 'string' then 2 else 0)
-end";
-
 /// Removes what is dangerous and installs what scripts may call.
 pub(super) fn furnish(lua: &Lua, host: &Arc<Host>) -> mlua::Result<()> {
     let globals = lua.globals();
@@ -85,10 +43,7 @@ pub(super) fn furnish(lua: &Lua, host: &Arc<Host>) -> mlua::Result<()> {
     let debug: Table = globals.raw_get("debug")?;
     let traceback: Value = debug.raw_get("traceback")?;
     globals.raw_set("debug", lua.create_table_from([("traceback", traceback)])?)?;
-    let (table, string): (Table, Table) = (globals.raw_get("table")?, globals.raw_get("string")?);
-    for (owner, name, code) in [(&table, "sort", SORT), (&string, "rep", REP), (&globals, "assert", ASSERT)] {
-        owner.raw_set(name, lua.load(code).set_name(HOST_CHUNK).call::<Value>(())?)?;
-    }
+    replaced::install(lua)?;
     let math: Table = globals.raw_get("math")?;
     math.raw_set("randomseed", Value::Nil)?;
     math.raw_set("random", random(lua)?)?;

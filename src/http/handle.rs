@@ -82,7 +82,9 @@ async fn reply<'a>(underway: &Underway<'a>, body: &mut Incoming) -> Reply<'a> {
     let own = |problem: Problem| Reply::own(problem::response(&problem, id));
     match underway.pinned.generation.routes.find(request.method().as_str(), request.uri().path()) {
         Found::Entry(live, params) => endpoint(underway, live, params, body).await,
-        Found::Malformed => own(Problem::with(400, "the path is not valid percent-encoded UTF-8 text")),
+        Found::Malformed => {
+            own(Problem::with(400, "the path is not percent-encoded UTF-8 text without control characters"))
+        }
         Found::Nothing => match from_folder(underway).await {
             Some(reply) => reply,
             None => own(Problem::new(404)),

@@ -9,6 +9,7 @@ use regex::bytes::{Captures, Match, Regex};
 
 use crate::environment::api::arguments::{Options, bytes, misuse, text, whole};
 use crate::environment::api::{Host, Module};
+use crate::environment::long_work::check_limits;
 
 pub mod pattern;
 mod substitute;
@@ -25,6 +26,9 @@ fn install(lua: &Lua, host: &Arc<Host>) -> Result<Value> {
     module.raw_set("split", with(lua, host, split)?)?;
     Ok(Value::Table(module))
 }
+
+/// So many parts are cut between two looks at the limits of the handler.
+const PARTS_BETWEEN_CHECKS: usize = 4096;
 
 /// The arguments of every function: text, pattern, and two more.
 type Arguments = (Value, Value, Value, Value);
@@ -176,6 +180,9 @@ fn split(lua: &Lua, reach: &Reach, (subject, pattern, options, _): Arguments) ->
     let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let parts = lua.create_table()?;
     for (index, part) in regex.splitn(&subject, limit).enumerate() {
+        if index % PARTS_BETWEEN_CHECKS == PARTS_BETWEEN_CHECKS - 1 {
+            check_limits(lua)?;
+        }
         parts.raw_set(index + 1, lua.create_string(part)?)?;
     }
     Ok(parts)
