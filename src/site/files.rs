@@ -13,6 +13,7 @@ use crate::kdl::document::{Document, Parser};
 use crate::kdl::reader::{Context, Reader};
 use crate::kdl::scalar::At;
 use crate::site::outside::Values;
+use crate::site::read;
 
 /// The files of one load.
 pub(super) struct Files {
@@ -57,9 +58,7 @@ impl Files {
     /// The site file cannot be read or is not UTF-8.
     pub(super) fn read(path: &Path, parser: &mut Parser, sink: &mut Diagnostics) -> io::Result<Self> {
         let absolute = std::path::absolute(path)?;
-        let bytes = std::fs::read(&absolute)?;
-        let text = String::from_utf8(bytes)
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("not UTF-8 text: {error}")))?;
+        let text = read::text(&absolute)?;
         let folder = absolute.parent().unwrap_or(Path::new("/")).to_path_buf();
         let shown_folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
         let mut files =
@@ -107,11 +106,8 @@ impl Files {
     /// Reads a text file that the site names, and watches it.
     pub(super) fn text(&mut self, path: &Path) -> FileText {
         self.watch.insert(path.to_path_buf());
-        match std::fs::read(path) {
-            Ok(bytes) => match String::from_utf8(bytes) {
-                Ok(text) => FileText::Text(text.into()),
-                Err(error) => FileText::Unreadable(format!("it is not UTF-8 text: {error}")),
-            },
+        match read::text(path) {
+            Ok(text) => FileText::Text(text.into()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => FileText::Missing,
             Err(error) => FileText::Unreadable(error.to_string()),
         }
@@ -178,10 +174,11 @@ impl Files {
                 Diagnostic::new(&codes::INCLUDE_MISSING, "there is no such file", span, "named here")
                     .help(format!("looked for {}; write optional=#true if it may be absent", path.display())),
             ),
-            FileText::Unreadable(why) => sink.push(
-                Diagnostic::new(&codes::INCLUDE_UNREADABLE, "this file cannot be read", span, why)
-                    .help(format!("it is {}", path.display())),
-            ),
+            FileText::Unreadable(why) => {
+                let message = format!("this file cannot be read: {why}");
+                let found = Diagnostic::new(&codes::INCLUDE_UNREADABLE, message, span, "named here");
+                sink.push(found.help(format!("it is {}", path.display())));
+            }
         }
     }
 

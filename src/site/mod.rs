@@ -4,6 +4,7 @@ mod config;
 mod files;
 pub mod load;
 mod outside;
+mod read;
 mod requires;
 mod resolve;
 mod scripts;

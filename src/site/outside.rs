@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::diag::FileId;
 use crate::kdl::reader::Outside;
+use crate::site::read;
 
 /// Where `(env)`, `(file)` and `(secret)` get their values.
 pub(super) struct Values {
@@ -68,7 +69,7 @@ impl Outside for Values {
         let folder = self.folders.get(from.0 as usize).unwrap_or(&self.folder);
         let path = folder.join(path);
         self.read.borrow_mut().insert(path.clone());
-        let mut text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let mut text = read::text(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         if text.ends_with('\n') {
             text.pop();
             text.truncate(text.strip_suffix('\r').map_or(text.len(), str::len));

@@ -88,7 +88,12 @@ impl Fingerprint {
         {
             return before.clone();
         }
-        let content = if metadata.is_dir() { names(path) } else { file(path) };
+        let content = match metadata.file_type() {
+            kind if kind.is_dir() => names(path),
+            kind if kind.is_file() => file(path),
+            // Nobody reads a pipe or a device: it could wait for ever, or never end.
+            _ => Err(io::ErrorKind::Unsupported.into()),
+        };
         let content = content.unwrap_or_else(|error| Content::failed(&error));
         Self { content, stamp: Some(stamp), unsure: touched_since(&metadata, now) }
     }

@@ -105,7 +105,8 @@ impl Resolver<'_> {
                 return None;
             }
             FileText::Unreadable(why) => {
-                let found = Diagnostic::new(&codes::SCRIPT_UNREADABLE, "this script cannot be read", span, why);
+                let message = format!("this script cannot be read: {why}");
+                let found = Diagnostic::new(&codes::SCRIPT_UNREADABLE, message, span, "named here");
                 self.report(found.help(format!("it is {}", path.display())));
                 None
             }

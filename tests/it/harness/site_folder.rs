@@ -107,7 +107,7 @@ impl SiteFolder {
     fn another_has_a_server(&self, name: &Path) -> bool {
         let others = super::files_below(self.path()).into_iter().filter(|path| *path != self.path().join(name));
         let mut kdl = others.filter(|path| path.extension().is_some_and(|ending| ending == "kdl"));
-        kdl.any(|path| fs::read_to_string(path).is_ok_and(|text| has_server(&text)))
+        kdl.any(|path| path.is_file() && fs::read_to_string(path).is_ok_and(|text| has_server(&text)))
     }
 
     fn prepared(&self, name: &Path) -> PathBuf {
