@@ -1,6 +1,8 @@
 //! The commands: one file each, and the one place that writes to standard output and standard error.
 
 mod check;
+mod env_file;
+mod mend;
 mod output;
 mod routes;
 mod run;
@@ -44,15 +46,8 @@ enum Command {
         #[arg(default_value = DEFAULT_SITE)]
         site: PathBuf,
     },
-    /// Say what is wrong with a site, and where; changes nothing
-    Check {
-        /// Site files, or folders with a site.kdl
-        #[arg(default_value = DEFAULT_SITE)]
-        sites: Vec<PathBuf>,
-        /// How findings are written
-        #[arg(long, value_enum, default_value_t = check::Format::Human)]
-        format: check::Format,
-    },
+    /// Say what is wrong with a site, and where; changes nothing unless --fix is given
+    Check(check::Flags),
     /// List what a site answers: methods, path, environment, handler, place
     Routes {
         /// The site file, or a folder with a site.kdl
@@ -82,10 +77,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::SUCCESS
         }
         Some(Command::Run { site }) => run::run(&mut output, &site_file(&site)),
-        Some(Command::Check { sites, format }) => {
-            let sites: Vec<PathBuf> = sites.iter().map(|site| site_file(site)).collect();
-            check::run(&mut output, &sites, format)
-        }
+        Some(Command::Check(flags)) => check::run(&mut output, &flags),
         Some(Command::Routes { site, format }) => routes::run(&mut output, &site_file(&site), format),
     }
 }
