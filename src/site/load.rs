@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::diag::{Diagnostics, Sources};
 use crate::kdl::document::Parser;
 use crate::site::Site;
+use crate::site::allowed;
 use crate::site::config::Config;
 use crate::site::files::{self, Files};
 use crate::site::outside::Values;
@@ -95,6 +96,7 @@ impl Loader {
         };
         let site = resolve(resolver);
         let counts = count(&files, &site);
+        allowed::apply(&files, &mut found, self.scripts.compiles());
         let site = (!found.has_errors() && self.scripts.compiles()).then(|| Arc::new(site));
         self.parser.prune();
         self.scripts.prune();
