@@ -1,5 +1,9 @@
 //! "Did you mean": the one known word that is closest to what was written.
 
+use crate::diag::{Diagnostic, Span};
+
+use super::grammar::KEYWORDS;
+
 /// The closest of `known` to `word`, when one is close enough: at most a third of the letters differ. Never the word
 /// itself.
 pub fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -15,6 +19,19 @@ pub fn certain<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         [(first, _), (second, _), ..] if first == second => None,
         [(_, only), ..] => Some(only),
         [] => None,
+    }
+}
+
+/// The finding with the fix that writes the name that is certainly meant in the place of the literal.
+pub fn in_place(found: Diagnostic, literal: Span, meant: Option<&str>) -> Diagnostic {
+    // A name that would need quotes is left to the user.
+    let bare = |name: &&str| {
+        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+        plain && name.starts_with(|c: char| c.is_ascii_alphabetic()) && !KEYWORDS.contains(name)
+    };
+    match meant.filter(bare) {
+        Some(meant) => found.fix(format!("write {meant}"), literal, meant),
+        None => found,
     }
 }
 

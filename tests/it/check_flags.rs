@@ -1,15 +1,16 @@
 //! The flags of `check`: formats, which codes count, variables, standard input, mending.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use moondock::diag::render::FORMATS;
 
 use crate::harness::program::command;
-use crate::harness::repository;
 use crate::harness::site_folder::SiteFolder;
+use crate::harness::{files_below, repository};
 
 /// One warning, nothing else.
 const IDLE: &str = "environment idle\nenvironment used\nendpoint GET \"/\" environment=used { lua \"return 1\"; }\n";
@@ -210,4 +211,52 @@ fn the_reference_page_has_every_flag_and_format() {
             format.name
         );
     }
+}
+
+/// Cases of which a cure lets something be seen that the mistake had hidden, so that as much or more is left.
+const UNCOVERED: &[&str] = &["crlf.kdl", "node-unknown-script.kdl", "value-annotation.kdl", "value-format.kdl"];
+
+/// How many findings a report of the form `json` has, and how many of them have a fix.
+fn count(report: &str) -> (usize, usize) {
+    let json: serde_json::Value = serde_json::from_str(report).unwrap_or_else(|error| panic!("{error}: {report}"));
+    let found = json["diagnostics"].as_array().expect("a list");
+    let fixable = found.iter().filter(|found| found["fixes"].as_array().is_some_and(|fixes| !fixes.is_empty()));
+    (found.len(), fixable.count())
+}
+
+fn texts(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    files_below(folder).into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
+
+/// A copy of all cases of `check`, so that what one of them names is there.
+fn copied_cases() -> SiteFolder {
+    let (from, to) = (repository().join("tests/cases/check"), SiteFolder::new());
+    for file in files_below(&from) {
+        to.write_bytes(file.strip_prefix(&from).expect("it lies below"), &fs::read(&file).unwrap());
+    }
+    to
+}
+
+#[test]
+fn mending_any_case_leaves_less_and_mending_it_again_changes_nothing() {
+    let names = fs::read_dir(repository().join("tests/cases/check")).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let (mut mended, mut wrong) = (0, Vec::new());
+    for name in names.filter(|name| name.ends_with(".kdl")) {
+        let folder = copied_cases();
+        let (before, fixable) = count(&check(folder.path(), &["--format", "json", &name]).out);
+        let untouched = texts(folder.path());
+        let first = check(folder.path(), &["--format", "json", "--fix", &name]);
+        let once = texts(folder.path());
+        let again = check(folder.path(), &["--format", "json", "--fix", &name]);
+        let (after, left) = count(&first.out);
+        let fewer = (after < before) == (fixable > 0 && !UNCOVERED.contains(&name.as_str()));
+        let stays = again.out == first.out && again.err.is_empty() && texts(folder.path()) == once;
+        if !fewer || left > 0 || !stays || (once != untouched) != (fixable > 0) {
+            wrong.push(format!("{name}: {before} before\n{}{}{}{}", first.err, first.out, again.err, again.out));
+        }
+        mended += usize::from(fixable > 0);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(mended > 10, "only {mended} cases can be mended");
 }
