@@ -21,7 +21,7 @@ use super::{env_file, mend};
 /// The name that stands for standard input.
 const STDIN: &str = "-";
 /// The name of standard input in messages.
-pub(super) const STDIN_SHOWN: &str = "<stdin>";
+const STDIN_SHOWN: &str = "<stdin>";
 
 /// What can be asked of a check.
 #[derive(clap::Args)]
@@ -91,7 +91,7 @@ pub(super) fn run(output: &mut Output, flags: &Flags) -> ExitCode {
 /// Checks one site, and mends it before when that is asked for.
 ///
 /// # Errors
-/// Why it could not be looked at or mended, as the line to print.
+/// Why it could not be looked at or mended, as the lines to print.
 fn check(
     output: &mut Output,
     site: &Path,
@@ -101,26 +101,17 @@ fn check(
 ) -> Result<Checked, String> {
     let stdin = site == Path::new(STDIN);
     let path = if stdin { PathBuf::from(STDIN_SHOWN) } else { super::site_file(site) };
-    let failed = |error: io::Error| super::could_not_look(&path, &error);
-    let mut loader = Loader::with(options.clone());
-    let mut load = |text: Option<Arc<str>>| {
-        let mut loaded = match text {
-            Some(text) => loader.load_text(&path, text)?,
-            None => loader.load(&path)?,
-        };
-        loaded.diagnostics = policy.apply(loaded.diagnostics);
-        Ok(loaded)
-    };
-    let text = if stdin { Some(read_stdin().map_err(failed)?) } else { None };
+    let mut look = Look { path: &path, policy, loader: Loader::with(options.clone()) };
+    let text = if stdin { Some(read_stdin().map_err(|error| look.failed(&error))?) } else { None };
     let loaded = match (flags.fix, text) {
-        (false, text) => load(text).map_err(failed)?,
+        (false, text) => look.load(text)?,
         (true, None) => {
-            let mended = mend::files(|| load(None)).map_err(failed)?;
+            let mended = mend::files(|| look.load(None))?;
             tell(output, flags, &mended.notes);
             mended.loaded
         }
         (true, Some(text)) => {
-            let mended = mend::text(text, |text| load(Some(text))).map_err(failed)?;
+            let mended = mend::text(text, |text| look.load(Some(text)))?;
             output.err(&mended.notes);
             output.out(&mended.loaded.sources.get(mend::SITE).text);
             mended.loaded
@@ -129,23 +120,53 @@ fn check(
     Ok(Checked { shown: path.display().to_string(), loaded })
 }
 
+/// How a site is looked at.
+struct Look<'a> {
+    path: &'a Path,
+    policy: &'a Policy,
+    loader: Loader,
+}
+
+impl Look<'_> {
+    /// Loads the site, or this text in its place.
+    fn load(&mut self, text: Option<Arc<str>>) -> Result<Loaded, String> {
+        let loaded = match text {
+            Some(text) => self.loader.load_text(self.path, text),
+            None => self.loader.load(self.path),
+        };
+        let mut loaded = loaded.map_err(|error| self.failed(&error))?;
+        loaded.diagnostics = self.policy.apply(loaded.diagnostics);
+        Ok(loaded)
+    }
+
+    fn failed(&self, error: &io::Error) -> String {
+        super::could_not_look(self.path, error)
+    }
+}
+
 fn read_stdin() -> io::Result<Arc<str>> {
     let mut text = String::new();
     io::stdin().lock().read_to_string(&mut text)?;
     Ok(text.into())
 }
 
+impl Flags {
+    /// Whether standard output belongs to a mended text, and all else goes to standard error.
+    fn gives_text(&self) -> bool {
+        self.fix && self.sites.iter().any(|site| site == Path::new(STDIN))
+    }
+}
+
 /// What was done goes where the findings go when a person reads them, and aside when a program does.
 fn tell(output: &mut Output, flags: &Flags, notes: &str) {
-    match flags.format.for_people {
+    match flags.format.for_people && !flags.gives_text() {
         true => output.out(notes),
         false => output.err(notes),
     }
 }
 
 fn write(output: &mut Output, flags: &Flags, checked: &[Checked]) {
-    // Standard output belongs to the mended text.
-    let aside = flags.fix && flags.sites.iter().any(|site| site == Path::new(STDIN));
+    let aside = flags.gives_text();
     let mut style = if aside { output.err_style() } else { output.out_style() };
     style.max = match flags.max_errors {
         None => flags.format.max,
@@ -153,14 +174,11 @@ fn write(output: &mut Output, flags: &Flags, checked: &[Checked]) {
         Some(max) => max,
     };
     let summaries: Vec<String> = checked.iter().map(summary).collect();
-    let reports: Vec<Report<'_>> = checked
-        .iter()
-        .zip(&summaries)
-        .map(|(one, summary)| {
-            let (diagnostics, sources) = (&one.loaded.diagnostics, &one.loaded.sources);
-            Report { diagnostics, sources, style, summary }
-        })
-        .collect();
+    let report = |(one, summary)| {
+        let Checked { loaded, .. }: &Checked = one;
+        Report { diagnostics: &loaded.diagnostics, sources: &loaded.sources, style, summary }
+    };
+    let reports: Vec<Report<'_>> = checked.iter().zip(summaries.iter().map(String::as_str)).map(report).collect();
     let text = (flags.format.write)(&reports);
     match aside {
         true => output.err(&text),

@@ -27,8 +27,9 @@ pub(super) struct Outcome {
 /// Mends the files of a site in place; `load` looks at them.
 ///
 /// # Errors
-/// A file cannot be read or written, or somebody else has changed it meanwhile.
-pub(super) fn files(mut load: impl FnMut() -> io::Result<Loaded>) -> io::Result<Outcome> {
+/// What `load` says, or that a file cannot be written, or that somebody else has changed it meanwhile; before it stands
+/// what was done until then.
+pub(super) fn files(mut load: impl FnMut() -> Result<Loaded, String>) -> Result<Outcome, String> {
     let mut outcome = Outcome { loaded: load()?, notes: String::new() };
     for _ in 0..ROUNDS {
         let sources = &outcome.loaded.sources;
@@ -38,7 +39,8 @@ pub(super) fn files(mut load: impl FnMut() -> io::Result<Loaded>) -> io::Result<
         }
         for file in &mended {
             let source = sources.get(file.file);
-            replace(Path::new(&*source.name), &source.text, &file.text)?;
+            let replaced = replace(Path::new(&*source.name), &source.text, &file.text);
+            replaced.map_err(|error| format!("{}moondock: cannot write {}: {error}\n", outcome.notes, source.name))?;
             outcome.notes.push_str(&notes(file, sources));
         }
         outcome.loaded = load()?;
@@ -49,8 +51,11 @@ pub(super) fn files(mut load: impl FnMut() -> io::Result<Loaded>) -> io::Result<
 /// Mends a text; what it includes is left alone. `load` looks at it.
 ///
 /// # Errors
-/// The text cannot be looked at.
-pub(super) fn text(text: Arc<str>, mut load: impl FnMut(Arc<str>) -> io::Result<Loaded>) -> io::Result<Outcome> {
+/// What `load` says.
+pub(super) fn text(
+    text: Arc<str>,
+    mut load: impl FnMut(Arc<str>) -> Result<Loaded, String>,
+) -> Result<Outcome, String> {
     let mut outcome = Outcome { loaded: load(text)?, notes: String::new() };
     for _ in 0..ROUNDS {
         let sources = &outcome.loaded.sources;
@@ -75,15 +80,15 @@ fn notes(mended: &Mended, sources: &Sources) -> String {
 fn replace(path: &Path, old: &str, new: &str) -> io::Result<()> {
     let path = path.canonicalize()?;
     if fs::read(&path)? != old.as_bytes() {
-        return Err(io::Error::other(format!("{} was changed meanwhile; nothing was written to it", path.display())));
+        return Err(io::Error::other("it was changed meanwhile"));
     }
     let beside = beside(&path);
     let written = write_like(&path, &beside, new).and_then(|()| fs::rename(&beside, &path));
     if written.is_err() {
-        // It may not even have been made; what matters is told below.
+        // It may not even have been made; what matters is what went wrong.
         let _gone = fs::remove_file(&beside);
     }
-    written.map_err(|error| io::Error::new(error.kind(), format!("{} cannot be written: {error}", path.display())))
+    written
 }
 
 /// A name in the same folder, hidden so that no pattern of `include` finds it.

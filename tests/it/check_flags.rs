@@ -184,6 +184,23 @@ fn files_are_mended_and_what_is_left_is_told() {
 }
 
 #[test]
+fn included_files_are_mended_where_they_are_but_not_for_standard_input() {
+    let site_text = "include \"conf.d/*.kdl\"\nserver { compress true; }\n";
+    let part = "endpoint GET \"/\" { respond 200 \"x\" tpye=\"text/plain\"; }\n";
+    let folder = site(site_text);
+    folder.write_bytes(Path::new("conf.d/a.kdl"), part.as_bytes());
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let said = check_text(folder.path(), &["-", "--fix"], site_text);
+    assert_eq!((said.code, said.out), (Some(1), site_text.replace("true", "#true")), "{}", said.err);
+    assert_eq!((read("site.kdl").as_str(), read("conf.d/a.kdl").as_str()), (site_text, part));
+    let said = check(folder.path(), &["--fix", "--format", "concise"]);
+    assert_eq!(said.code, Some(0), "{}", said.out);
+    assert!(said.out.contains("conf.d/a.kdl:1:36: fixed: write type\n"), "{}", said.out);
+    assert_eq!(read("site.kdl"), site_text.replace("true", "#true"));
+    assert_eq!(read("conf.d/a.kdl"), part.replace("tpye", "type"));
+}
+
+#[test]
 fn a_mended_text_goes_to_standard_output() {
     let folder = SiteFolder::new();
     let said = check_text(folder.path(), &["-", "--fix"], BAD);
