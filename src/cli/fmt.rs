@@ -53,7 +53,7 @@ fn lay_out(path: &Path, check: bool) -> Done {
     if neat == text {
         return Done::Same;
     }
-    let written = if check { Ok(()) } else { super::replace::replace(path, &neat) };
+    let written = if check { Ok(()) } else { super::replace::replace(path, &text, &neat) };
     match written {
         Ok(()) => Done::Changed,
         Err(error) => Done::Failed(format!("cannot write {}: {error}", path.display())),

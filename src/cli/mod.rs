@@ -1,7 +1,9 @@
 //! The commands: one file each, and the one place that writes to standard output and standard error.
 
 mod check;
+mod env_file;
 mod fmt;
+mod mend;
 mod output;
 mod replace;
 mod routes;
@@ -46,15 +48,8 @@ enum Command {
         #[arg(default_value = DEFAULT_SITE)]
         site: PathBuf,
     },
-    /// Say what is wrong with a site, and where; changes nothing
-    Check {
-        /// Site files, or folders with a site.kdl
-        #[arg(default_value = DEFAULT_SITE)]
-        sites: Vec<PathBuf>,
-        /// How findings are written
-        #[arg(long, value_enum, default_value_t = check::Format::Human)]
-        format: check::Format,
-    },
+    /// Say what is wrong with a site, and where; changes nothing unless --fix is given
+    Check(check::Flags),
     /// Lay out site files: indentation and the ends of lines, never a text or comment
     Fmt {
         /// Site files, or folders with a site.kdl; - reads standard input and writes standard output
@@ -102,10 +97,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::SUCCESS
         }
         Some(Command::Run { site }) => run::run(&mut output, &site_file(&site)),
-        Some(Command::Check { sites, format }) => {
-            let sites: Vec<PathBuf> = sites.iter().map(|site| site_file(site)).collect();
-            check::run(&mut output, &sites, format)
-        }
+        Some(Command::Check(flags)) => check::run(&mut output, &flags),
         Some(Command::Fmt { files, check }) => {
             let files: Vec<PathBuf> = files.iter().map(|file| site_file(file)).collect();
             fmt::run(&mut output, &files, check)

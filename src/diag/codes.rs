@@ -83,5 +83,7 @@ codes! {
     SITE_EMPTY = "site::empty" Error "a site that answers nothing";
     STATIC_FOLDER = "static::folder" Error "a static folder that does not exist";
     STATIC_SHADOWED = "static::shadowed" Warning "a static path that an endpoint answers";
+    ALLOW_UNKNOWN = "allow::unknown" Warning "a comment that allows a code that does not exist";
+    ALLOW_UNUSED = "allow::unused" Warning "a comment that allows nothing";
     VALUE_FORMAT = "value::format" Error "a value that is not in its format";
 }

@@ -4,6 +4,8 @@
 //! returned: it goes to a [`Diagnostics`] sink, and reading goes on, so that every mistake is told in one run.
 
 pub mod codes;
+pub mod fix;
+pub mod policy;
 pub mod render;
 
 use std::ops::Range;
@@ -152,6 +154,8 @@ pub struct Fix {
 pub struct Diagnostic {
     /// Its kind.
     pub code: &'static Code,
+    /// How bad it is: as the code says, unless the user said otherwise.
+    pub severity: Severity,
     /// What is wrong, in the user's words.
     pub message: String,
     /// Where.
@@ -169,6 +173,7 @@ impl Diagnostic {
     pub fn new(code: &'static Code, message: impl Into<String>, span: Span, label: impl Into<String>) -> Self {
         Self {
             code,
+            severity: code.severity,
             message: message.into(),
             primary: Label { span, text: label.into() },
             related: Vec::new(),
@@ -223,12 +228,17 @@ impl Diagnostics {
 
     /// How many are errors.
     pub fn errors(&self) -> usize {
-        self.found.iter().filter(|found| found.code.severity == Severity::Error).count()
+        self.found.iter().filter(|found| found.severity == Severity::Error).count()
     }
 
     /// How many are warnings.
     pub fn warnings(&self) -> usize {
         self.found.len() - self.errors()
+    }
+
+    /// Keeps those that `wanted` says, which may change them.
+    pub fn retain_mut(&mut self, wanted: impl FnMut(&mut Diagnostic) -> bool) {
+        self.found.retain_mut(wanted);
     }
 
     /// All of them by file, then place; the same finding once.

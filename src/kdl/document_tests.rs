@@ -206,3 +206,48 @@ fn what_is_too_big_is_refused() {
     let node = format!("site {}\nserver {{ workers 0; }}", "a ".repeat(600_000));
     assert_eq!(check(&node), ["1:1 syntax::too-big", "2:18 value::range"]);
 }
+
+/// The text with every fix applied once.
+fn mended(text: &str) -> String {
+    let mut sources = Sources::default();
+    let file = sources.add("site.kdl", text);
+    let mut found = Diagnostics::default();
+    Parser::default().parse(file, text, &mut found);
+    assert!(!found.is_empty(), "nothing is wrong with {text}");
+    let mended = crate::diag::fix::mend(&found, &sources, |_| true);
+    mended.into_iter().next().map_or_else(|| text.to_owned(), |mended| mended.text)
+}
+
+#[test]
+fn what_is_certain_is_mended() {
+    for (text, want) in [
+        ("server {\n  compress true\n}\n", "server {\n  compress #true\n}\n"),
+        ("server {\n  timeout=\"5s\"\n}\n", "server {\n  timeout \"5s\"\n}\n"),
+        ("static /a/{b} dir=x\n", "static \"/a/{b}\" dir=x\n"),
+        ("server\r\n\r\n{\r\n}\r\n", "server {\r\n}\r\n"),
+        ("site r#\"a\"#\n", "site #\"a\"#\n"),
+        ("  # a\n", "  // a\n"),
+        ("\"endpiont\" GET \"/\" { respond 204; }\n", "endpoint GET \"/\" { respond 204; }\n"),
+        ("logging { target console level=\"inof\"; }\n", "logging { target console level=\"info\"; }\n"),
+        ("server { workers \"2\"; }\n", "server { workers 2; }\n"),
+        ("server { workers (envv)W; }\n", "server { workers (env)W; }\n"),
+    ] {
+        assert_eq!(mended(text), want);
+    }
+}
+
+#[test]
+fn what_could_be_meant_otherwise_is_left_alone() {
+    for text in [
+        "endpoint GET \"/\" {\n  redirect /a//b\n}\n",
+        "static /a{b dir=x\n",
+        "server // why\n{\n}\n",
+        "server { workers \"two\"; }\n",
+        "site r\"a\\\"\"\n",
+        "server { workers 1; wrokers 2; }\n",
+        "endpoint GET \"/\" timeout=\"1s\" tiemout=\"2s\" { respond 204; }\n",
+        "server { timeout 5; }\n",
+    ] {
+        assert_eq!(mended(text), text);
+    }
+}

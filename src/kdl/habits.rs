@@ -93,29 +93,33 @@ impl<'a> Habits<'a> {
     fn bad(&self, index: usize) -> Option<Diagnostic> {
         let token = &self.tokens[index];
         match self.text(token).chars().next()? {
-            '#' => Some(self.hash_comment(token)),
+            '#' => Some(self.hash_comment(index)),
             '[' | ']' => Some(self.brackets(index)),
             _ => {
                 let run = self.glued_run(index);
-                Some(found(
-                    &codes::SYNTAX_BARE_PATH,
-                    run.clone(),
-                    "text with a slash needs quotes",
-                    "quote this",
-                    format!("write \"{}\"", &self.chunk[run]),
-                ))
+                let message = "text with a slash needs quotes";
+                let help = format!("write \"{}\"", &self.chunk[run.clone()]);
+                let told = found(&codes::SYNTAX_BARE_PATH, run.clone(), message, "quote this", help);
+                Some(self.with_quotes(told, run))
             }
         }
     }
 
-    fn hash_comment(&self, token: &Token) -> Diagnostic {
-        found(
+    fn hash_comment(&self, index: usize) -> Diagnostic {
+        let token = &self.tokens[index];
+        let told = found(
             &codes::SYNTAX_HASH_COMMENT,
             token.start..token.start + 1,
             "`#` does not begin a comment",
             "here",
             "comments begin with //",
-        )
+        );
+        // Behind something else on its line it may be meant otherwise, and would hide a brace that follows.
+        let mut before = self.tokens[..index].iter().rev().skip_while(|token| token.kind == Kind::Space);
+        match before.next().is_none_or(|token| token.kind == Kind::Newline) {
+            true => told.fix("write //", Span::new(FileId(0), token.start..token.start + 1), "//"),
+            false => told,
+        }
     }
 
     fn brackets(&self, index: usize) -> Diagnostic {
@@ -134,13 +138,9 @@ impl<'a> Habits<'a> {
         if word == "r" && next.is_some_and(|next| next.kind == Kind::Quoted) {
             let at = token.start..next.map_or(token.end, |next| next.end);
             let message = "raw text is written #\"…\"# in KDL 2";
-            return Some(found(
-                &codes::SYNTAX_V1_RAW,
-                at,
-                message,
-                "KDL 1 spelling",
-                "drop the r, and keep at least one # on both sides",
-            ));
+            let help = "drop the r, and keep at least one # on both sides";
+            let told = found(&codes::SYNTAX_V1_RAW, at.clone(), message, "KDL 1 spelling", help);
+            return Some(self.raw(told, at));
         }
         if word.starts_with('#') {
             return self.hash_word(index, word);
@@ -158,13 +158,25 @@ impl<'a> Habits<'a> {
         }
     }
 
+    /// Adds the fix that spells a raw text as KDL 2 does.
+    fn raw(&self, told: Diagnostic, at: Range<usize>) -> Diagnostic {
+        let literal = &self.chunk[at.start + 1..at.end];
+        let title = "write it as KDL 2 does";
+        match literal.starts_with('#') {
+            true => told.fix(title, Span::new(FileId(0), at), literal),
+            // A backslash before a quote means that the text ends elsewhere than the lexer thinks.
+            false if literal.contains("\\\"") || literal.starts_with("\"\"\"") => told,
+            false => told.fix(title, Span::new(FileId(0), at), format!("#{literal}#")),
+        }
+    }
+
     fn hash_word(&self, index: usize, word: &str) -> Option<Diagnostic> {
         let token = &self.tokens[index];
         if KEYWORDS.contains(&&word[1..]) {
             return self.glued(index);
         }
         if self.begins_node(index) {
-            return Some(self.hash_comment(token));
+            return Some(self.hash_comment(index));
         }
         let likely = KEYWORDS.iter().find(|keyword| keyword.eq_ignore_ascii_case(&word[1..]));
         let help = match likely {
@@ -172,7 +184,13 @@ impl<'a> Habits<'a> {
             None => format!("write \"{word}\" for the text; comments begin with //"),
         };
         let message = format!("there is no keyword `{word}`");
-        Some(found(&codes::SYNTAX_KEYWORD, token.range(), message, "not a keyword", help))
+        let told = found(&codes::SYNTAX_KEYWORD, token.range(), message, "not a keyword", help);
+        Some(match likely {
+            Some(keyword) => {
+                told.fix(format!("write #{keyword}"), Span::new(FileId(0), token.range()), format!("#{keyword}"))
+            }
+            None => told,
+        })
     }
 
     /// A word that begins like a number and is none.
@@ -190,11 +208,18 @@ impl<'a> Habits<'a> {
         };
         let message = format!("{what} needs quotes");
         let fix = format!("\"{word}\"");
-        found(&codes::SYNTAX_BARE_UNIT, run.clone(), message, "quote this", format!("write {fix}")).fix(
-            "put it in quotes",
-            Span::new(FileId(0), run),
-            fix.clone(),
-        )
+        let told = found(&codes::SYNTAX_BARE_UNIT, run.clone(), message, "quote this", format!("write {fix}"));
+        self.with_quotes(told, run)
+    }
+
+    /// Adds the fix that puts a run in quotes, unless it could mean something else: an escape, or a comment behind it.
+    fn with_quotes(&self, told: Diagnostic, run: Range<usize>) -> Diagnostic {
+        let word = &self.chunk[run.clone()];
+        let unbalanced = word.matches('{').count() != word.matches('}').count();
+        if unbalanced || word.contains('\\') || word.contains("//") || word.contains("/*") {
+            return told;
+        }
+        told.fix("put it in quotes", Span::new(FileId(0), run), format!("\"{word}\""))
     }
 
     fn equals(&self, index: usize) -> Option<Diagnostic> {
@@ -205,7 +230,10 @@ impl<'a> Habits<'a> {
         let name_value = "write  name value  for a child, and  name=value  for a property";
         if key == Some(true) {
             let message = "a child takes its value without `=`";
-            return Some(found(&codes::SYNTAX_EQUALS, at, message, "remove this", name_value));
+            let told = found(&codes::SYNTAX_EQUALS, at.clone(), message, "remove this", name_value);
+            let spaced = self.tokens[..index].last().is_some_and(|token| token.kind == Kind::Space);
+            let new = if spaced { "" } else { " " };
+            return Some(told.fix("remove the =", Span::new(FileId(0), at), new));
         }
         let ends = after.is_none_or(|token| matches!(token.kind, Kind::Newline | Kind::Semicolon | Kind::Close));
         let no_key =
@@ -221,14 +249,18 @@ impl<'a> Habits<'a> {
         if !self.begins_node(index) {
             return None;
         }
+        let open = &self.tokens[index];
         let message = "a `{` must stand on the line of its node";
-        Some(found(
-            &codes::SYNTAX_BRACE_ALONE,
-            self.tokens[index].range(),
-            message,
-            "move this up",
-            "write  name {  on one line",
-        ))
+        let help = "write  name {  on one line";
+        let told = found(&codes::SYNTAX_BRACE_ALONE, open.range(), message, "move this up", help);
+        // A comment between the two would be lost, and a brace behind another has no node.
+        let end = self.solid_before(index).filter(|token| matches!(token.kind, Kind::Word | Kind::Quoted));
+        let between = end.map(|token| token.end..open.start);
+        match between.filter(|between| self.chunk[between.clone()].trim().is_empty()) {
+            Some(between) => told.fix("move it up", Span::new(FileId(0), between.start..open.end), " {"),
+            None => told,
+        }
+        .into()
     }
 
     /// Two things without a space between them.

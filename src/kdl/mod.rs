@@ -16,6 +16,7 @@ mod syntax;
 mod tree;
 mod values;
 
+pub mod allow;
 pub mod document;
 pub mod format;
 pub mod layout;

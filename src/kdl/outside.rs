@@ -46,7 +46,10 @@ impl<'a> Reader<'a> {
             let message = format!("there is no secret named `{name}`");
             let diagnostic = Diagnostic::new(&codes::NAME_UNKNOWN, message, self.at(found.entry.at), "not declared");
             let help = suggest::help(name, names.iter().map(String::as_str));
-            self.report(diagnostic.help(help.unwrap_or_else(|| format!("declare it: secrets {{ {name} (env)… }}"))));
+            let diagnostic =
+                diagnostic.help(help.unwrap_or_else(|| format!("declare it: secrets {{ {name} (env)… }}")));
+            let meant = suggest::certain(name, names.iter().map(String::as_str));
+            self.report(suggest::in_place(diagnostic, self.at(found.entry.at), meant));
         }
         None
     }

@@ -1,8 +1,42 @@
 //! "Did you mean": the one known word that is closest to what was written.
 
+use crate::diag::{Diagnostic, Span};
+
+use super::grammar::KEYWORDS;
+
 /// The closest of `known` to `word`, when one is close enough: at most a third of the letters differ. Never the word
 /// itself.
 pub fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    near(word, known).into_iter().min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
+}
+
+/// The closest of `known` to `word` when no other is as close, so that it can be put in the place of the word.
+pub fn certain<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let mut near = near(word, known);
+    near.sort();
+    near.dedup();
+    match near.as_slice() {
+        [(first, _), (second, _), ..] if first == second => None,
+        [(_, only), ..] => Some(only),
+        [] => None,
+    }
+}
+
+/// The finding with the fix that writes the name that is certainly meant in the place of the literal.
+pub fn in_place(found: Diagnostic, literal: Span, meant: Option<&str>) -> Diagnostic {
+    // A name that would need quotes is left to the user.
+    let bare = |name: &&str| {
+        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+        plain && name.starts_with(|c: char| c.is_ascii_alphabetic()) && !KEYWORDS.contains(name)
+    };
+    match meant.filter(bare) {
+        Some(meant) => found.fix(format!("write {meant}"), literal, meant),
+        None => found,
+    }
+}
+
+/// The words that are close enough, with how many letters differ.
+fn near<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<(usize, &'a str)> {
     let written = plain(word);
     let limit = (written.chars().count() / 3).max(1);
     known
@@ -10,8 +44,7 @@ pub fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .filter(|candidate| *candidate != word)
         .map(|candidate| (strsim::damerau_levenshtein(&written, &plain(candidate)), candidate))
         .filter(|(distance, candidate)| *distance <= limit && *distance < candidate.chars().count())
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+        .collect()
 }
 
 /// The help for a word that is none of `known`: the closest, or all of them when they are few.
@@ -69,6 +102,13 @@ mod tests {
             ("x", None),
         ] {
             assert_eq!(closest(written, known), meant, "{written}");
+        }
+    }
+
+    #[test]
+    fn a_word_between_two_is_not_certain() {
+        for (written, meant) in [("PUST", None), ("GTE", Some("GET")), ("zzzz", None), ("POSTT", Some("POST"))] {
+            assert_eq!(certain(written, ["GET", "POST", "PUT", "GET"]), meant, "{written}");
         }
     }
 

@@ -77,6 +77,10 @@ impl Node {
         self.properties().find(|(word, _)| &*word.text == key).map(|(_, entry)| entry)
     }
 
+    pub(super) fn has_child(&self, name: &str) -> bool {
+        self.nodes().iter().any(|child| &*child.name.text == name)
+    }
+
     pub(super) fn nodes(&self) -> &[Node] {
         self.children.as_deref().unwrap_or_default()
     }

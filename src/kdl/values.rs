@@ -40,6 +40,41 @@ pub(super) fn check(owner: &str, value: &Plain, spec: &ValueSpec) -> Option<(&'s
     format.check(value).err().map(|bad| (code(format), bad))
 }
 
+/// The literal that is certainly meant by a value that is wrong: one that is right, and differs in its spelling only.
+pub(super) fn cure(value: &Plain, literal: &str, spec: &ValueSpec) -> Option<String> {
+    let (meant, written) = match (spec.kind, value) {
+        (Kind::Boolean, Plain::Text(text)) => {
+            let truth = truth(text)?;
+            (Plain::Boolean(truth), format!("#{truth}"))
+        }
+        (Kind::Integer | Kind::Number, Plain::Text(text)) => {
+            let number: i128 = text.parse().ok().filter(|number: &i128| number.to_string() == *text)?;
+            (Plain::Integer(number), text.clone())
+        }
+        (Kind::Text, Plain::Integer(_)) if literal.bytes().all(|byte| byte.is_ascii_digit()) => {
+            (Plain::Text(literal.to_owned()), format!("\"{literal}\""))
+        }
+        (Kind::Text, Plain::Boolean(truth)) => (Plain::Text(truth.to_string()), format!("\"{truth}\"")),
+        (_, Plain::Text(text)) if !spec.one_of.is_empty() && !spec.one_of.contains(text) => {
+            let meant = suggest::certain(text, spec.one_of.iter().map(String::as_str))?;
+            let quoted = literal.starts_with(['"', '#']);
+            let written = if quoted { format!("\"{meant}\"") } else { meant.to_owned() };
+            (Plain::Text(meant.to_owned()), written)
+        }
+        _ => return None,
+    };
+    check("", &meant, spec).is_none().then_some(written)
+}
+
+/// What a word for yes or no says.
+fn truth(word: &str) -> Option<bool> {
+    match word {
+        "true" | "yes" | "on" => Some(true),
+        "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}
+
 fn accepts(kind: Kind, value: &Plain) -> bool {
     match (kind, value) {
         (_, Plain::Null) => false,
@@ -55,11 +90,8 @@ fn accepts(kind: Kind, value: &Plain) -> bool {
 fn wrong_type(kind: Kind, value: &Plain) -> Bad {
     let mut bad = Bad::kind(kind.name(), value);
     bad.help = match (kind, value) {
-        (Kind::Boolean, Plain::Text(text)) if matches!(text.as_str(), "true" | "yes" | "on") => {
-            Some("KDL spells it #true, without quotes".to_owned())
-        }
-        (Kind::Boolean, Plain::Text(text)) if matches!(text.as_str(), "false" | "no" | "off") => {
-            Some("KDL spells it #false, without quotes".to_owned())
+        (Kind::Boolean, Plain::Text(text)) => {
+            truth(text).map(|truth| format!("KDL spells it #{truth}, without quotes"))
         }
         (Kind::Integer | Kind::Number, Plain::Text(text)) if text.parse::<f64>().is_ok() => {
             Some(format!("write {text} without quotes"))

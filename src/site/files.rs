@@ -3,7 +3,7 @@
 //! A file that cannot be read is a diagnostic at the place that names it; reading goes on. The site file itself is the
 //! one exception: without it there is nothing to point into.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,6 +27,8 @@ pub(super) struct Files {
     pub(super) folder: PathBuf,
     /// The folder of the site file as the user wrote it, for messages.
     shown_folder: PathBuf,
+    /// Variables that `(env)` finds before those of the process.
+    environment: Arc<BTreeMap<String, String>>,
 }
 
 /// One `.kdl` file.
@@ -51,20 +53,37 @@ pub(super) enum FileText {
     Unreadable(String),
 }
 
+/// The text of a site file.
+///
+/// # Errors
+/// It cannot be read or is not UTF-8.
+pub(super) fn site_text(path: &Path) -> io::Result<Arc<str>> {
+    Ok(read::text(&std::path::absolute(path)?)?.into())
+}
+
 impl Files {
-    /// Reads the site file at `path` and everything it includes.
+    /// Reads everything that the site file at `path`, of this text, includes.
     ///
     /// # Errors
-    /// The site file cannot be read or is not UTF-8.
-    pub(super) fn read(path: &Path, parser: &mut Parser, sink: &mut Diagnostics) -> io::Result<Self> {
+    /// There is no current folder for a relative path.
+    pub(super) fn read(
+        path: &Path,
+        text: Arc<str>,
+        environment: &Arc<BTreeMap<String, String>>,
+        parser: &mut Parser,
+        sink: &mut Diagnostics,
+    ) -> io::Result<Self> {
         let absolute = std::path::absolute(path)?;
-        let text = read::text(&absolute)?;
-        let folder = absolute.parent().unwrap_or(Path::new("/")).to_path_buf();
-        let shown_folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-        let mut files =
-            Self { sources: Sources::default(), documents: Vec::new(), watch: BTreeSet::new(), folder, shown_folder };
+        let mut files = Self {
+            sources: Sources::default(),
+            documents: Vec::new(),
+            watch: BTreeSet::new(),
+            folder: absolute.parent().unwrap_or(Path::new("/")).to_path_buf(),
+            shown_folder: path.parent().unwrap_or(Path::new("")).to_path_buf(),
+            environment: Arc::clone(environment),
+        };
         files.watch.insert(absolute.clone());
-        files.add(absolute, text.into(), None, parser, sink);
+        files.add(absolute, text, None, parser, sink);
         let mut next = 0;
         while next < files.documents.len() {
             files.follow_includes(next, parser, sink);
@@ -114,7 +133,7 @@ impl Files {
     }
 
     fn follow_includes(&mut self, index: usize, parser: &mut Parser, sink: &mut Diagnostics) {
-        let values = Values::without_secrets(&self.folder);
+        let values = Values::without_secrets(&self.folder, &self.environment);
         let cx = Context::new(&values);
         let includes: Vec<Include> = {
             let readers = self.documents[index].document.readers(&cx);

@@ -1,6 +1,6 @@
 //! The one loader: start, reload and `check` use it, so that they never differ.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,8 +8,9 @@ use std::sync::Arc;
 use crate::diag::{Diagnostics, Sources};
 use crate::kdl::document::Parser;
 use crate::site::Site;
+use crate::site::allowed;
 use crate::site::config::Config;
-use crate::site::files::Files;
+use crate::site::files::{self, Files};
 use crate::site::outside::Values;
 use crate::site::resolve::{Resolver, resolve};
 use crate::site::scripts::ScriptCache;
@@ -41,25 +42,50 @@ pub struct Counts {
     pub scripts: usize,
 }
 
+/// What a check may ask for that a start never does.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Variables that `(env)` finds before those of the process.
+    pub environment: BTreeMap<String, String>,
+    /// Whether no Lua is looked at. No site comes out then, for its scripts were not compiled.
+    pub without_scripts: bool,
+}
+
 /// Loads sites, and remembers parsed chunks and compiled scripts from one load to the next.
 #[derive(Default)]
 pub struct Loader {
     parser: Parser,
     scripts: ScriptCache,
+    environment: Arc<BTreeMap<String, String>>,
 }
 
 impl Loader {
+    /// A loader that heeds the options of a check.
+    pub fn with(options: Options) -> Self {
+        let scripts = ScriptCache::new(options.without_scripts);
+        Self { scripts, environment: Arc::new(options.environment), ..Self::default() }
+    }
+
     /// Loads the site at `path`. Runs no Lua, opens nothing but files to read, writes nothing.
     ///
     /// # Errors
     /// The site file itself cannot be read (not there, no right, no UTF-8).
     pub fn load(&mut self, path: &Path) -> io::Result<Loaded> {
+        self.load_text(path, files::site_text(path)?)
+    }
+
+    /// Loads the site of this text, as if it stood at `path`: what it includes and names is looked for from there.
+    ///
+    /// # Errors
+    /// There is no current folder for a relative path.
+    pub fn load_text(&mut self, path: &Path, text: Arc<str>) -> io::Result<Loaded> {
         let mut found = Diagnostics::default();
-        let mut files = Files::read(path, &mut self.parser, &mut found)?;
+        let environment = &self.environment;
+        let mut files = Files::read(path, text, environment, &mut self.parser, &mut found)?;
         let folders = files.documents.iter().map(|read| read.path.parent().unwrap_or(Path::new("/")).to_path_buf());
         let broken = files.documents.iter().flat_map(|read| read.document.broken());
         let complete = broken.into_iter().all(|broken| broken.name.as_deref() != Some("secrets"));
-        let values = Values::new(&files.folder, folders.collect(), complete);
+        let values = Values::new(&files.folder, folders.collect(), complete, environment);
         let config = Config::decode(&files, &values, &mut found);
         let resolver = Resolver {
             config: &config,
@@ -70,7 +96,8 @@ impl Loader {
         };
         let site = resolve(resolver);
         let counts = count(&files, &site);
-        let site = (!found.has_errors()).then(|| Arc::new(site));
+        allowed::apply(&files, &mut found, self.scripts.compiles());
+        let site = (!found.has_errors() && self.scripts.compiles()).then(|| Arc::new(site));
         self.parser.prune();
         self.scripts.prune();
         let mut watch = std::mem::take(&mut files.watch);

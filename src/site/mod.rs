@@ -1,5 +1,6 @@
 //! A site: loads the files, decodes them, resolves names across nodes. The only place that reads the user's files.
 
+mod allowed;
 mod config;
 mod files;
 pub mod load;

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::diag::FileId;
 use crate::kdl::reader::Outside;
@@ -22,11 +23,13 @@ pub(super) struct Values {
     complete: bool,
     /// Files that were read, or would have been.
     read: RefCell<BTreeSet<PathBuf>>,
+    /// Variables that are looked at before those of the process.
+    environment: Arc<BTreeMap<String, String>>,
 }
 
 impl Values {
     /// Values for nodes that are read before `secrets` is.
-    pub(super) fn without_secrets(folder: &Path) -> Self {
+    pub(super) fn without_secrets(folder: &Path, environment: &Arc<BTreeMap<String, String>>) -> Self {
         Self {
             folders: Vec::new(),
             folder: folder.to_path_buf(),
@@ -34,13 +37,19 @@ impl Values {
             told: RefCell::default(),
             complete: true,
             read: RefCell::default(),
+            environment: Arc::clone(environment),
         }
     }
 
     /// Values for a site whose files lie in these folders, in the order of their ids. `complete` is false when a block
     /// of secrets could not be read.
-    pub(super) fn new(folder: &Path, folders: Vec<PathBuf>, complete: bool) -> Self {
-        Self { folders, complete, ..Self::without_secrets(folder) }
+    pub(super) fn new(
+        folder: &Path,
+        folders: Vec<PathBuf>,
+        complete: bool,
+        environment: &Arc<BTreeMap<String, String>>,
+    ) -> Self {
+        Self { folders, complete, ..Self::without_secrets(folder, environment) }
     }
 
     /// Adds a secret that later values may name.
@@ -62,7 +71,7 @@ impl Values {
 
 impl Outside for Values {
     fn env(&self, name: &str) -> Option<String> {
-        std::env::var(name).ok()
+        self.environment.get(name).cloned().or_else(|| std::env::var(name).ok())
     }
 
     fn file(&self, from: FileId, path: &str) -> Result<String, String> {
@@ -99,9 +108,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn given_variables_win_over_those_of_the_process() {
+        let given = BTreeMap::from([("PATH".to_owned(), "given".to_owned())]);
+        let values = Values::without_secrets(Path::new("/"), &Arc::new(given));
+        assert_eq!(values.env("PATH").as_deref(), Some("given"));
+        let values = Values::without_secrets(Path::new("/"), &Arc::default());
+        assert_eq!(values.env("PATH"), std::env::var("PATH").ok());
+    }
+
+    #[test]
     fn one_trailing_newline_is_cut() {
         let folder = tempfile::tempdir().unwrap();
-        let values = Values::without_secrets(folder.path());
+        let values = Values::without_secrets(folder.path(), &Arc::default());
         for (written, read) in [("a", "a"), ("a\n", "a"), ("a\n\n", "a\n"), ("a\r\n", "a"), ("", "")] {
             std::fs::write(folder.path().join("f"), written).unwrap();
             assert_eq!(values.file(FileId(0), "f").unwrap(), read, "{written:?}");

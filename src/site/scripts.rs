@@ -14,6 +14,8 @@ pub(super) struct ScriptCache {
     known: HashMap<Place, Weak<Script>>,
     bytecode: HashMap<Arc<str>, Weak<[u8]>>,
     next: u64,
+    /// Whether scripts are only collected, for a check that is to look at no Lua.
+    collects: bool,
 }
 
 /// What makes two scripts one. Two handlers with equal text at different places stay two.
@@ -26,6 +28,16 @@ struct Place {
 }
 
 impl ScriptCache {
+    /// A cache that compiles, or that only collects the texts.
+    pub(super) fn new(collects: bool) -> Self {
+        Self { collects, ..Self::default() }
+    }
+
+    /// Whether its scripts can be run.
+    pub(super) fn compiles(&self) -> bool {
+        !self.collects
+    }
+
     /// The script for this text, compiled if it is new.
     ///
     /// # Errors
@@ -46,6 +58,9 @@ impl ScriptCache {
     }
 
     fn compile(&mut self, text: &Arc<str>) -> Result<Arc<[u8]>, SyntaxError> {
+        if self.collects {
+            return Ok(Arc::new([]));
+        }
         if let Some(bytecode) = self.bytecode.get(text).and_then(Weak::upgrade) {
             return Ok(bytecode);
         }

@@ -10,6 +10,7 @@
 )]
 
 mod check;
+mod check_flags;
 mod cli;
 mod crowd;
 mod docs;

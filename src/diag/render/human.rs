@@ -10,28 +10,28 @@ use miette::{
     SpanContents, ThemeCharacters, ThemeStyles,
 };
 
-use super::super::{Diagnostic, Diagnostics, Label, Severity, Source, Sources, Span};
-use super::Style;
+use super::super::{Diagnostic, Label, Severity, Source, Sources, Span};
+use super::{Report, Style};
 
 /// Lines between two places that still share a frame.
 const NEAR: usize = 8;
 
-/// All diagnostics, drawn one after the other.
-pub(super) fn draw(diagnostics: &Diagnostics, sources: &Sources, style: Style) -> String {
-    let handler = handler(style);
+/// The findings of every site, drawn one after the other.
+pub(super) fn write(reports: &[Report<'_>]) -> String {
+    reports.iter().map(draw).collect()
+}
+
+fn draw(report: &Report<'_>) -> String {
+    let handler = handler(report.style);
     let mut out = String::new();
-    for found in diagnostics.iter().take(style.max) {
-        let drawn = handler.render_report(&mut out, &Drawn::of(found, sources));
+    for found in report.shown() {
+        let drawn = handler.render_report(&mut out, &Drawn::of(found, report.sources));
         if drawn.is_err() {
-            out.push_str(&super::one_line(found, sources));
+            out.push_str(&super::one_line(found, report.sources));
         }
         out.push('\n');
     }
-    let left = diagnostics.iter().len().saturating_sub(style.max);
-    if left > 0 {
-        out.push_str(&format!("… and {left} more\n"));
-    }
-    out
+    out + &report.more() + report.summary
 }
 
 fn handler(style: Style) -> GraphicalReportHandler {
@@ -116,7 +116,7 @@ impl<'a> Drawn<'a> {
         Self {
             message: found.message.clone(),
             code: Some(found.code.id),
-            severity: match found.code.severity {
+            severity: match found.severity {
                 Severity::Error => miette::Severity::Error,
                 Severity::Warning => miette::Severity::Warning,
             },

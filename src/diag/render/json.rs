@@ -1,12 +1,12 @@
-//! The JSON form: one object. Keys never change their meaning; new ones may come.
+//! The JSON form: one object for each site, on a line. Keys never change their meaning; new ones may come.
 
 use serde::Serialize;
 
-use super::super::{Diagnostic, Diagnostics, Label, Sources, Span};
-use super::word;
+use super::super::{Diagnostic, Label, Sources, Span};
+use super::{Report, word};
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct Document<'a> {
     version: u32,
     ok: bool,
     summary: Summary,
@@ -18,10 +18,13 @@ struct Summary {
     errors: usize,
     warnings: usize,
     files: usize,
+    /// Findings beyond the limit, which are left out below.
+    omitted: usize,
 }
 
+/// One finding.
 #[derive(Serialize)]
-struct Entry<'a> {
+pub(super) struct Entry<'a> {
     code: &'a str,
     severity: &'a str,
     message: &'a str,
@@ -58,25 +61,39 @@ struct Edit<'a> {
     file: &'a str,
     start: u32,
     end: u32,
+    from: Point,
+    to: Point,
     text: &'a str,
 }
 
-/// All diagnostics as one JSON object.
-pub(super) fn write(diagnostics: &Diagnostics, sources: &Sources) -> String {
-    let report = Report {
-        version: 1,
-        ok: !diagnostics.has_errors(),
-        summary: Summary { errors: diagnostics.errors(), warnings: diagnostics.warnings(), files: sources.len() },
-        diagnostics: diagnostics.iter().map(|found| entry(found, sources)).collect(),
-    };
-    // Nothing in the report can fail to be written: its keys are text and its numbers whole.
-    serde_json::to_string(&report).unwrap_or_default()
+/// Every site as one JSON object on a line of its own.
+pub(super) fn write(reports: &[Report<'_>]) -> String {
+    reports.iter().map(|report| line(&document(report))).collect()
 }
 
-fn entry<'a>(found: &'a Diagnostic, sources: &'a Sources) -> Entry<'a> {
+/// A value as JSON on a line.
+pub(super) fn line(value: &impl Serialize) -> String {
+    // Nothing in a report can fail to be written: its keys are text and its numbers whole.
+    serde_json::to_string(value).unwrap_or_default() + "\n"
+}
+
+fn document<'a>(report: &Report<'a>) -> Document<'a> {
+    let (diagnostics, sources) = (report.diagnostics, report.sources);
+    let summary = Summary {
+        errors: diagnostics.errors(),
+        warnings: diagnostics.warnings(),
+        files: sources.len(),
+        omitted: report.omitted(),
+    };
+    let ok = !diagnostics.has_errors();
+    Document { version: 1, ok, summary, diagnostics: report.shown().map(|found| entry(found, sources)).collect() }
+}
+
+/// One finding with all that is known of it.
+pub(super) fn entry<'a>(found: &'a Diagnostic, sources: &'a Sources) -> Entry<'a> {
     Entry {
         code: found.code.id,
-        severity: word(found.code.severity),
+        severity: word(found.severity),
         message: &found.message,
         help: found.help.as_deref(),
         primary: place(&found.primary, sources),
@@ -90,6 +107,8 @@ fn edits<'a>(edits: &'a [(Span, String)], sources: &'a Sources) -> Vec<Edit<'a>>
         file: &sources.get(span.file).name,
         start: span.start,
         end: span.end,
+        from: point(*span, span.start, sources),
+        to: point(*span, span.end, sources),
         text,
     };
     edits.iter().map(edit).collect()

@@ -1,11 +1,73 @@
-//! Diagnostics as text for people and as JSON for programs. Only the human form knows miette.
+//! Diagnostics as text, for people and for programs: one file for each format, and the table of them.
+//!
+//! Only the human form knows miette.
 
+mod concise;
+mod github;
 mod human;
 mod json;
-
-use std::fmt::Write;
+mod jsonl;
+mod sarif;
 
 use super::{Diagnostic, Diagnostics, Severity, Sources};
+
+/// A way to write findings.
+pub struct Format {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub about: &'static str,
+    /// Whether a person reads it, who wants to hear in words what was done and how it ended.
+    pub for_people: bool,
+    /// How many findings of a site are written unless the user says otherwise.
+    pub max: usize,
+    /// Writes the findings of every site.
+    pub write: fn(&[Report<'_>]) -> String,
+}
+
+/// Every format, the one that is meant when none is named first.
+#[rustfmt::skip]
+pub static FORMATS: &[Format] = &[
+    Format { name: "human", about: "With the lines around each place", for_people: true, max: 50, write: human::write },
+    Format { name: "concise", about: "One line for each finding", for_people: true, max: usize::MAX, write: concise::write },
+    Format { name: "json", about: "One JSON object for each site", for_people: false, max: usize::MAX, write: json::write },
+    Format { name: "jsonl", about: "One JSON object for each finding", for_people: false, max: usize::MAX, write: jsonl::write },
+    Format { name: "sarif", about: "A SARIF 2.1.0 log, for code scanning", for_people: false, max: usize::MAX, write: sarif::write },
+    Format { name: "github", about: "Annotations of GitHub Actions", for_people: false, max: usize::MAX, write: github::write },
+];
+
+/// What was found in one site.
+#[derive(Clone, Copy)]
+pub struct Report<'a> {
+    /// The findings.
+    pub diagnostics: &'a Diagnostics,
+    /// The files they point into.
+    pub sources: &'a Sources,
+    /// How it looks, and how many findings are shown.
+    pub style: Style,
+    /// The last line for people; may be empty.
+    pub summary: &'a str,
+}
+
+impl<'a> Report<'a> {
+    /// The findings that are shown.
+    fn shown(&self) -> impl Iterator<Item = &'a Diagnostic> + use<'a> {
+        self.diagnostics.iter().take(self.style.max)
+    }
+
+    /// How many findings are not shown.
+    pub fn omitted(&self) -> usize {
+        self.diagnostics.iter().len().saturating_sub(self.style.max)
+    }
+
+    /// The line that says how many findings are not shown; nothing when all are.
+    pub fn more(&self) -> String {
+        match self.omitted() {
+            0 => String::new(),
+            left => format!("… and {left} more\n"),
+        }
+    }
+}
 
 /// How the human form looks; the caller knows whether a terminal reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,49 +99,25 @@ fn word(severity: Severity) -> &'static str {
 
 /// Every diagnostic with the lines around its places, for people; those beyond the limit are counted.
 pub fn human(diagnostics: &Diagnostics, sources: &Sources, style: Style) -> String {
-    human::draw(diagnostics, sources, style)
-}
-
-/// All diagnostics as one JSON object, for programs; without a line break at its end.
-pub fn json(diagnostics: &Diagnostics, sources: &Sources) -> String {
-    json::write(diagnostics, sources)
+    human::write(&[Report { diagnostics, sources, style, summary: "" }])
 }
 
 /// One line for each diagnostic, as compilers write it: `site.kdl:3:5: error[code] message; help`.
 pub fn concise(diagnostics: &Diagnostics, sources: &Sources) -> String {
-    let mut out = String::new();
-    for found in diagnostics.iter() {
-        out.push_str(&one_line(found, sources));
-        out.push('\n');
-    }
-    out
+    diagnostics.iter().map(|found| one_line(found, sources) + "\n").collect()
 }
 
 /// One diagnostic on one line, for records of the log; without a line break at its end.
 pub fn one_line(found: &Diagnostic, sources: &Sources) -> String {
-    let span = found.primary.span;
-    let (line, column) = sources.line_column(span.file, span.start);
-    let name = &sources.get(span.file).name;
-    let mut out = format!("{name}:{line}:{column}: {}[{}] {}", word(found.code.severity), found.code.id, found.message);
-    for label in &found.related {
-        let (line, column) = sources.line_column(label.span.file, label.span.start);
-        let name = &sources.get(label.span.file).name;
-        // Writing to a String cannot fail.
-        let _written = write!(out, " ({}: {name}:{line}:{column})", label.text);
-    }
-    if let Some(help) = &found.help {
-        out.push_str("; ");
-        out.push_str(help);
-    }
-    out.replace(['\n', '\r'], " ")
+    concise::line(found, sources)
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::diag::{FileId, Span, codes};
 
-    fn two_files() -> (Diagnostics, Sources) {
+    pub(super) fn two_files() -> (Diagnostics, Sources) {
         let mut sources = Sources::default();
         let long: String = (1..=30).map(|line| format!("line {line}\n")).collect();
         let site = sources.add("site.kdl", long);
@@ -91,6 +129,10 @@ mod tests {
         let far = Diagnostic::new(&codes::ENVIRONMENT_UNUSED, "far apart", at(site, 231, 235), "here");
         found.push(far.also(at(site, 0, 4), "and there").also(at(other, 3, 11), "and elsewhere"));
         (found, sources)
+    }
+
+    pub(super) fn whole<'a>(diagnostics: &'a Diagnostics, sources: &'a Sources) -> Report<'a> {
+        Report { diagnostics, sources, style: Style::default(), summary: "" }
     }
 
     #[test]
@@ -142,7 +184,7 @@ mod tests {
     #[test]
     fn json_tells_places_in_both_ways() {
         let (found, sources) = two_files();
-        let value: serde_json::Value = serde_json::from_str(&json(&found, &sources)).expect("JSON");
+        let value: serde_json::Value = serde_json::from_str(&json::write(&[whole(&found, &sources)])).expect("JSON");
         assert_eq!(value["version"], 1);
         assert_eq!(value["ok"], false);
         assert_eq!(value["summary"]["warnings"], 1);

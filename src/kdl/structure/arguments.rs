@@ -83,6 +83,10 @@ impl Pass<'_> {
         }
         if let Some((code, bad)) = values::check(owner, &entry.value, spec) {
             let found = self.bad(code, owner, entry.at, bad);
+            let found = match values::cure(&entry.value, literal, spec) {
+                Some(cure) => found.fix(format!("write {cure}"), span(entry.at), cure),
+                None => found,
+            };
             self.report(entry.at, found);
         }
     }
@@ -92,8 +96,12 @@ impl Pass<'_> {
         let found = if !SOURCES.contains(&&*note.text) {
             let message = format!("there is no annotation `({})`", note.text);
             let found = Diagnostic::new(&codes::VALUE_ANNOTATION, message, span(note.at), "not known");
-            match suggest::closest(&note.text, SOURCES) {
-                Some(meant) => found.help(format!("did you mean `({meant})`?")),
+            match suggest::certain(&note.text, SOURCES) {
+                Some(meant) => found.help(format!("did you mean `({meant})`?")).fix(
+                    format!("write ({meant})"),
+                    span(note.at),
+                    meant,
+                ),
                 None => found.help("values are read from outside with (env), (file) and (secret); others need none"),
             }
         } else if !matches!(entry.value, Plain::Text(_)) {

@@ -87,14 +87,22 @@ impl Pass<'_> {
             };
             let found = Diagnostic::new(&codes::NODE_UNKNOWN, message, span(node.name.at), "not known here");
             match self.likely(name, body.nodes.iter().chain(options)) {
-                Some((Some(meant), help)) => found.help(help).fix(format!("write {meant}"), span(node.name.at), meant),
-                Some((None, help)) => found.help(help),
+                Some((Some(meant), help)) if !parent.is_some_and(|parent| self.is_given_once(parent, &meant, body)) => {
+                    found.help(help).fix(format!("write {meant}"), span(node.name.at), meant)
+                }
+                Some((_, help)) => found.help(help),
                 None => found,
             }
         } else {
             self.misplaced(node, parent, &place, &homes)
         };
         self.report(node.extent, found);
+    }
+
+    /// Whether the node has what may stand in it only once, so that another one would be too many.
+    fn is_given_once(&self, node: &Node, name: &str, body: &Body) -> bool {
+        let repeatable = body.nodes.iter().any(|spec| spec.name == name && spec.repeatable);
+        !repeatable && (node.has_child(name) || node.property(name).is_some())
     }
 
     fn misplaced(&self, node: &Node, parent: Option<&Node>, place: &str, homes: &[Option<&str>]) -> Diagnostic {

@@ -154,7 +154,8 @@ impl Pass<'_> {
         match self.likely(&key.text, settings) {
             Some((meant, help)) => {
                 found = found.help(help);
-                if let Some(meant) = meant {
+                let given = |name: &str| node.property(name).is_some() || node.has_child(name);
+                if let Some(meant) = meant.filter(|meant| !given(meant)) {
                     found = found.fix(format!("write {meant}"), span(key.at), meant);
                 }
             }
@@ -167,14 +168,17 @@ impl Pass<'_> {
         self.found.faults.push(entry.at);
     }
 
-    /// What was likely meant by a word, with the help that says so; without a guess the help lists what there is.
+    /// What was certainly meant by a word, with the help that says what was likely meant, or lists what there is.
     fn likely<'s>(&self, word: &str, known: impl Iterator<Item = &'s NodeSpec>) -> Option<(Option<String>, String)> {
         let known: Vec<&NodeSpec> = known.collect();
         let alias = known.iter().find(|spec| spec.aliases.iter().any(|alias| alias == word));
         let names = || known.iter().map(|spec| spec.name.as_str());
         let meant = alias.map(|spec| spec.name.as_str()).or_else(|| suggest::closest(word, names()));
         match meant {
-            Some(meant) => Some((Some(meant.to_owned()), format!("did you mean `{meant}`?"))),
+            Some(meant) => {
+                let certain = alias.map(|spec| spec.name.as_str()).or_else(|| suggest::certain(word, names()));
+                Some((certain.map(str::to_owned), format!("did you mean `{meant}`?")))
+            }
             None => suggest::help(word, names()).map(|help| (None, help)),
         }
     }

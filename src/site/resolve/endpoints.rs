@@ -11,6 +11,7 @@ use crate::endpoint::settings::{Code, EndpointSettings, GroupSettings};
 use crate::endpoint::{Action, Endpoint};
 use crate::kdl::reader::Text;
 use crate::kdl::scalar::At;
+use crate::kdl::suggest;
 use crate::logging::feature::Level;
 use crate::script::{LineMap, Script};
 use crate::site::scripts::syntax_diagnostic;
@@ -95,7 +96,9 @@ fn find<'e>(
         let known: Vec<&str> = environments.iter().map(|one| &*one.environment.name).collect();
         let message = format!("there is no environment named `{}`", name.it);
         let diagnostic = Diagnostic::new(&codes::NAME_UNKNOWN, message, name.span, "not declared");
-        resolver.report(diagnostic.help(names::suggestion(&name.it, &known)));
+        let meant = suggest::certain(&name.it, known.iter().copied());
+        let diagnostic = diagnostic.help(names::suggestion(&name.it, &known));
+        resolver.report(suggest::in_place(diagnostic, name.span, meant));
     }
     found
 }
@@ -246,16 +249,20 @@ fn method_fault(method: &At<String>, settings: &EndpointSettings) -> Diagnostic 
     }
     let message = format!("there is no method `{}`", method.it);
     let found = Diagnostic::new(&codes::ENDPOINT_METHOD, message, method.span, "not a method");
+    let is_named = |name: &str| settings.methods.iter().any(|other| other.it == name);
     if METHODS.contains(&upper.as_str()) {
-        let help = format!("methods are written in capitals: {upper}");
-        return found.help(help).fix(format!("write {upper}"), method.span, upper);
+        let found = found.help(format!("methods are written in capitals: {upper}"));
+        return suggest::in_place(found, method.span, Some(upper.as_str()).filter(|upper| !is_named(upper)));
     }
     if method.it.starts_with('/') {
         return found
             .help(format!("an endpoint has one path, and it stands last; is `{}` another path?", settings.path.it));
     }
     match names::nearest(&upper, METHODS.iter().copied()) {
-        Some(near) => found.help(format!("did you mean {near}?")).fix(format!("write {near}"), method.span, near),
+        Some(near) => {
+            let meant = suggest::certain(&upper, METHODS.iter().copied()).filter(|meant| !is_named(meant));
+            suggest::in_place(found.help(format!("did you mean {near}?")), method.span, meant)
+        }
         None => found.help(format!("there are {}", METHODS.join(" "))),
     }
 }

@@ -169,13 +169,17 @@ pub(super) fn finish(
     endpoints: &[ResolvedEndpoint],
 ) -> Vec<Arc<Environment>> {
     let mut finished = Vec::new();
+    // What a script requires is found by reading it, so it is not known when no Lua is looked at.
+    let reads = resolver.scripts.compiles();
     for mut resolved in environments {
         let name = resolved.environment.name.clone();
         let handlers = endpoints.iter().filter(|endpoint| endpoint.environment() == Some(&*name));
         let mut roots: Vec<(Arc<Script>, Option<Span>)> =
             handlers.filter_map(|endpoint| Some((endpoint.script()?.clone(), endpoint.code_span))).collect();
         roots.extend(resolved.environment.startup.clone().map(|startup| (startup, resolved.span)));
-        resolved.environment.modules = modules(resolver, &resolved, roots);
+        if reads {
+            resolved.environment.modules = modules(resolver, &resolved, roots);
+        }
         finished.push(Arc::new(resolved.environment));
     }
     finished

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use crate::diag::{Diagnostic, Diagnostics, Span, codes};
 use crate::endpoint::Place;
 use crate::exchange::Typed;
+use crate::kdl::suggest;
 use crate::script::{LineMap, Script};
 use crate::site::Site;
 use crate::site::config::Config;
@@ -146,7 +147,15 @@ fn missing_script(path: &std::path::Path, span: Span, relative: &str) -> Diagnos
         Some(near) => format!("did you mean `{}`? (looked for {})", relative.replace(&wanted, near), path.display()),
         None => format!("looked for {}", path.display()),
     };
-    Diagnostic::new(&codes::SCRIPT_MISSING, format!("there is no file `{relative}`"), span, "named here").help(help)
+    let message = format!("there is no file `{relative}`");
+    let found = Diagnostic::new(&codes::SCRIPT_MISSING, message, span, "named here").help(help);
+    let plain = |path: &String| !path.contains(['"', '\\', '\n']);
+    let meant = suggest::certain(&wanted, names.iter().map(String::as_str));
+    let meant = meant.and_then(|meant| Some(format!("{}{meant}", relative.strip_suffix(&wanted)?)));
+    match meant.filter(plain) {
+        Some(meant) => found.fix(format!("write {meant}"), span, format!("\"{meant}\"")),
+        None => found,
+    }
 }
 
 /// Two listeners cannot share an address.

@@ -85,7 +85,8 @@ pub(super) fn choose<V: Clone>(
         if !glob && !known && !resolver.config.incomplete {
             let message = format!("there is no {kind} named `{}`", want.it);
             let found = Diagnostic::new(&codes::NAME_UNKNOWN, message, want.span, "not declared");
-            resolver.report(found.help(suggestion(&want.it, declared)));
+            let meant = suggest::certain(&want.it, declared.iter().copied());
+            resolver.report(suggest::in_place(found.help(suggestion(&want.it, declared)), want.span, meant));
         }
     }
     chosen
