@@ -4,6 +4,7 @@ mod check;
 mod env_file;
 mod fmt;
 mod mend;
+mod new;
 mod output;
 mod replace;
 mod routes;
@@ -50,6 +51,11 @@ enum Command {
     },
     /// Say what is wrong with a site, and where; changes nothing unless --fix is given
     Check(check::Flags),
+    /// Make a small working site to go on from
+    New {
+        /// The folder; it may be there, but none of the files
+        folder: PathBuf,
+    },
     /// Lay out site files: indentation and the ends of lines, never a text or comment
     Fmt {
         /// Site files, or folders with a site.kdl; - reads standard input and writes standard output
@@ -98,6 +104,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
         Some(Command::Run { site }) => run::run(&mut output, &site_file(&site)),
         Some(Command::Check(flags)) => check::run(&mut output, &flags),
+        Some(Command::New { folder }) => new::run(&mut output, &folder),
         Some(Command::Fmt { files, check }) => {
             let files: Vec<PathBuf> = files.iter().map(|file| site_file(file)).collect();
             fmt::run(&mut output, &files, check)

@@ -205,3 +205,28 @@ fn shells_and_manual_readers_get_every_command() {
     }
     assert_eq!(run(folder.path(), &["completions", "cmd.exe"]).0, Some(2));
 }
+
+#[test]
+fn new_makes_a_site_that_is_fine_and_overwrites_nothing() {
+    let folder = site(GOOD);
+    let (code, text) = run(folder.path(), &["new", "fresh/api"]);
+    assert_eq!(code, Some(0), "{text}");
+    let (code, text) = run(folder.path(), &["check", "--deny", "warnings", "fresh/api"]);
+    assert_eq!(code, Some(0), "{text}");
+    // All that there is to see of the example but its cases is what is made.
+    let names = |below: &Path| {
+        let files = files_below(below).into_iter();
+        let mut names: Vec<_> = files.map(|file| file.strip_prefix(below).unwrap().to_path_buf()).collect();
+        names.retain(|name| name != Path::new("cases.md"));
+        names.sort();
+        names
+    };
+    let made = folder.path().join("fresh/api");
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/new");
+    assert_eq!(names(&made), names(&example));
+    let before = fs::read_to_string(folder.path().join("site.kdl")).unwrap();
+    let (code, text) = run(folder.path(), &["new", "."]);
+    assert_eq!(code, Some(2), "{text}");
+    assert_eq!(fs::read_to_string(folder.path().join("site.kdl")).unwrap(), before);
+    assert!(!folder.path().join(".gitignore").exists(), "nothing was made");
+}
