@@ -85,5 +85,6 @@ codes! {
     STATIC_SHADOWED = "static::shadowed" Warning "a static path that an endpoint answers";
     ALLOW_UNKNOWN = "allow::unknown" Warning "a comment that allows a code that does not exist";
     ALLOW_UNUSED = "allow::unused" Warning "a comment that allows nothing";
+    SECRET_EMPTY = "secret::empty" Error "a secret that is empty";
     VALUE_FORMAT = "value::format" Error "a value that is not in its format";
 }
