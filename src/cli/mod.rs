@@ -1,5 +1,6 @@
 //! The commands: one file each, and the one place that writes to standard output and standard error.
 
+mod call;
 mod check;
 mod env_file;
 mod fmt;
@@ -51,6 +52,8 @@ enum Command {
     },
     /// Say what is wrong with a site, and where; changes nothing unless --fix is given
     Check(check::Flags),
+    /// Send one request through a site, without a port
+    Call(call::Call),
     /// Make a small working site to go on from
     New {
         /// The folder; it may be there, but none of the files
@@ -104,6 +107,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
         Some(Command::Run { site }) => run::run(&mut output, &site_file(&site)),
         Some(Command::Check(flags)) => check::run(&mut output, &flags),
+        Some(Command::Call(call)) => call::run(&mut output, &call),
         Some(Command::New { folder }) => new::run(&mut output, &folder),
         Some(Command::Fmt { files, check }) => {
             let files: Vec<PathBuf> = files.iter().map(|file| site_file(file)).collect();

@@ -28,6 +28,11 @@ impl Output {
         write(&mut io::stdout().lock(), text);
     }
 
+    /// Writes bytes to standard output.
+    pub(super) fn out_bytes(&mut self, bytes: &[u8]) {
+        let _gone = io::stdout().lock().write_all(bytes).and_then(|()| io::stdout().flush());
+    }
+
     /// Writes text to standard error.
     pub(super) fn err(&mut self, text: &str) {
         write(&mut io::stderr().lock(), text);

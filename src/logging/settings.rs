@@ -140,6 +140,13 @@ impl LoggingSettings {
         let targets = system.chain(reader.each("target").into_iter().filter_map(|node| decode_target(&node))).collect();
         Self { targets, mask: reader.list::<Word>("mask").into_iter().map(|word| word.it.0).collect() }
     }
+
+    /// What goes to standard output goes to standard error, for commands whose output is something else.
+    pub fn to_standard_error(&mut self) {
+        let targets = self.targets.iter_mut().map(|target| &mut target.destination);
+        let output = targets.filter(|to| to.kind == "console" && to.address == console::STANDARD_OUTPUT);
+        output.for_each(|to| to.address = console::STANDARD_ERROR.to_owned());
+    }
 }
 
 /// `system`: the server's own messages on standard error. With a path it is a file target, which the schema reports.

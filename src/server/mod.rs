@@ -3,6 +3,7 @@
 //! The only module that starts threads, binds addresses and listens to signals. What is fixed at start (addresses,
 //! workers, connection limits and timeouts) lives here; all else is read from the current generation.
 
+pub mod call;
 pub mod limits;
 pub mod listen;
 pub mod reload;

@@ -230,3 +230,36 @@ fn new_makes_a_site_that_is_fine_and_overwrites_nothing() {
     assert_eq!(fs::read_to_string(folder.path().join("site.kdl")).unwrap(), before);
     assert!(!folder.path().join(".gitignore").exists(), "nothing was made");
 }
+
+#[test]
+fn call_sends_one_request_without_a_port() {
+    let text = r##"
+endpoint GET "/hello" { lua #"log.info("from the handler") return "hello " .. (req.query.name or req.headers.x_name)"#; }
+endpoint POST "/echo" { lua #"return req:json(), 201"#; }
+static "/files" dir="public"
+"##;
+    let folder = site(text);
+    // The output of a program is both of its streams here; what a script reads is standard output alone.
+    let out = |arguments: &[&str]| {
+        let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_moondock"));
+        let ended = program.args(arguments).current_dir(folder.path()).output().unwrap();
+        (ended.status.code(), String::from_utf8(ended.stdout).unwrap(), String::from_utf8(ended.stderr).unwrap())
+    };
+    let (code, answer, log) = out(&["call", "GET", "/hello?name=Ada"]);
+    assert_eq!((code, &*answer), (Some(0), "hello Ada"));
+    assert!(log.contains("from the handler"), "{log}");
+    assert_eq!(out(&["call", "GET", "/hello", "-H", "X-Name: Bob"]).1, "hello Bob");
+    assert_eq!(out(&["call", "GET", "/files/x.txt"]).1, "x\n");
+    let (code, answer, _) = out(&["call", "-i", "POST", "/echo", "-d", r#"{"a":1}"#]);
+    assert_eq!(code, Some(0));
+    assert!(answer.starts_with("HTTP/1.0 201 Created\r\n") && answer.ends_with("\r\n\r\n{\"a\":1}"), "{answer}");
+    folder.write("body.json", r#"{"b":2}"#);
+    assert_eq!(out(&["call", "POST", "/echo", "-d", "@body.json"]).1, r#"{"b":2}"#);
+    let (code, answer, _) = out(&["call", "GET", "/none"]);
+    assert!(code == Some(1) && answer.contains("\"status\":404"), "{answer}");
+    for wrong in [&["call", "GET", "hello"][..], &["call", "GET", "/a b"], &["call", "GET", "/x", "-H", "no header"]] {
+        assert_eq!(out(wrong).0, Some(2), "{wrong:?}");
+    }
+    folder.write("bad.kdl", "endpoint GET \"/x\" {\n");
+    assert_eq!(out(&["call", "GET", "/x", "--site", "bad.kdl"]).0, Some(78));
+}
