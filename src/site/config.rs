@@ -22,6 +22,9 @@ pub(super) struct Config {
     pub(super) version: Option<String>,
     pub(super) server: ServerSettings,
     pub(super) server_places: Vec<(&'static str, Span)>,
+    has_server: bool,
+    /// Something could not be read, not even what it is.
+    has_nameless: bool,
     pub(super) variables: Vec<(At<String>, Option<Typed>)>,
     pub(super) secrets: Vec<(At<String>, Option<String>)>,
     pub(super) environments: Vec<EnvironmentDeclaration>,
@@ -58,11 +61,16 @@ impl Config {
     fn note_broken(&mut self, files: &Files) {
         for broken in files.documents.iter().flat_map(|read| read.document.broken()) {
             self.incomplete = true;
-            if let Some(node) = &broken.name {
-                let names = self.broken.entry(node.clone()).or_default();
-                names.extend(broken.argument.clone());
+            match &broken.name {
+                Some(node) => self.broken.entry(node.clone()).or_default().extend(broken.argument.clone()),
+                None => self.has_nameless = true,
             }
         }
+    }
+
+    /// Whether something that could not be read could be such a node.
+    pub(super) fn may_lack(&self, node: &str) -> bool {
+        self.has_nameless || [node, "include"].iter().any(|node| self.broken.contains_key(*node))
     }
 
     fn decode_node(&mut self, reader: &Reader<'_>) {
@@ -72,8 +80,12 @@ impl Config {
                 self.version = reader.get("version").map(|at| at.it);
             }
             "server" => {
-                self.server = ServerSettings::decode(reader);
-                self.server_places = ServerSettings::fixed_places(reader);
+                let server = ServerSettings::decode(reader);
+                // A second one is a mistake that is told; what the first says is checked on.
+                if !std::mem::replace(&mut self.has_server, true) {
+                    self.server = server;
+                    self.server_places = ServerSettings::fixed_places(reader);
+                }
             }
             "variables" => self.decode_variables(reader),
             "environment" => {

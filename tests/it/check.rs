@@ -59,6 +59,26 @@ fn every_case_has_its_report() {
     assert!(differing.is_empty(), "these reports have changed:\n{}", differing.join("\n"));
 }
 
+/// Each mistake is told once, in the order of the file, and none causes a second finding. A line says by the number at its
+/// end that it is wrong.
+#[test]
+fn forty_mistakes_are_forty_findings() {
+    let loaded = Loader::default().load(&Path::new(FOLDER).join("forty-mistakes.kdl")).unwrap();
+    let text = &loaded.sources.get(loaded.diagnostics.iter().next().unwrap().primary.span.file).text;
+    let is_marked = |line: &str| {
+        line.rsplit_once("// ")
+            .is_some_and(|(_, said)| said.split(' ').next().is_some_and(|it| it.parse::<u32>().is_ok()))
+    };
+    let marked: Vec<u32> = (1..).zip(text.lines()).filter(|(_, line)| is_marked(line)).map(|(at, _)| at).collect();
+    let place = |found: &moondock::diag::Diagnostic| {
+        let span = found.primary.span;
+        loaded.sources.line_column(span.file, span.start).0
+    };
+    let found: Vec<u32> = loaded.diagnostics.iter().map(place).collect();
+    assert_eq!(marked.len(), 40);
+    assert_eq!(found, marked);
+}
+
 #[test]
 fn every_code_has_a_case() {
     let mut shown = BTreeSet::new();

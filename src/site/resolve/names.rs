@@ -82,7 +82,7 @@ pub(super) fn choose<V: Clone>(
         let hit = |name: &str| name == pattern || glob && matcher.as_ref().is_some_and(|matcher| matcher.matches(name));
         chosen.extend(all.iter().filter(|(name, _)| hit(name)).map(|(name, value)| (name.clone(), value.clone())));
         let known = declared.iter().any(|name| lua_name(name) == pattern);
-        if !glob && !known && !resolver.config.incomplete {
+        if !glob && !known && !resolver.config.may_lack(&format!("{kind}s")) {
             let message = format!("there is no {kind} named `{}`", want.it);
             let found = Diagnostic::new(&codes::NAME_UNKNOWN, message, want.span, "not declared");
             let meant = suggest::certain(&want.it, declared.iter().copied());
