@@ -10,6 +10,7 @@
 //! | [`kdl`] | reading the site language: scan, parse, structure by schema, typed access |
 //! | [`exchange`] [`script`] | leaves: the neutral request and answer; the text of a script and where it came from |
 //! | [`logging`] [`persistence`] [`environment`] [`endpoint`] | one concern each: its settings and what is made of them |
+//! | [`luau`] | what a Lua text names, found by reading it |
 //! | [`site`] | loads a site: reads files, decodes, resolves names across nodes |
 //! | [`runtime`] | generations: build completely, swap one pointer |
 //! | [`http`] | the path of a request |
@@ -27,6 +28,7 @@ pub mod exchange;
 pub mod http;
 pub mod kdl;
 pub mod logging;
+pub mod luau;
 pub mod persistence;
 pub mod runtime;
 pub mod script;
