@@ -78,6 +78,11 @@ codes! {
     SCRIPT_MISSING = "script::missing" Error "a script file that does not exist";
     SCRIPT_SYNTAX = "script::syntax" Error "a Lua syntax error";
     SCRIPT_UNKNOWN_MODULE = "script::unknown-module" Warning "a module that cannot be found";
+    SCRIPT_UNKNOWN_GLOBAL = "script::unknown-global" Warning "a name in Lua that nothing sets";
+    SCRIPT_UNKNOWN_FIELD = "script::unknown-field" Warning "a field that a table of the host does not have";
+    SCRIPT_UNKNOWN_NAME = "script::unknown-name" Warning "a variable or secret that the environment does not see";
+    SCRIPT_UNKNOWN_PARAM = "script::unknown-param" Warning "a path parameter that the path does not have, read in Lua";
+    SCRIPT_BARE_STATUS = "script::bare-status" Warning "a status returned as if it were the body";
     VALUE_UNSET = "value::unset" Error "a value from outside that is not there";
     SERVER_BIND_TWICE = "server::bind-twice" Error "one address given twice";
     SITE_EMPTY = "site::empty" Error "a site that answers nothing";

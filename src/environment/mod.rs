@@ -6,6 +6,7 @@ pub mod compile;
 pub mod declaration;
 pub mod fiber;
 pub mod gate;
+pub mod known;
 pub mod pool;
 pub mod run_error;
 pub mod script_log;

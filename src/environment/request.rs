@@ -17,7 +17,7 @@ use super::request_fields;
 use crate::exchange::{Request, Typed};
 
 /// Every field and method, for "did you mean".
-const NAMES: [&str; 20] = [
+pub(super) const NAMES: [&str; 20] = [
     "method",
     "path",
     "route",

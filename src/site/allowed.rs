@@ -13,10 +13,11 @@ struct Comment {
     used: bool,
 }
 
-/// Takes out what the comments of the site allow, and reports comments that are of no use. `reads_lua` is false when
-/// scripts were not looked at, so that nothing was found that could be allowed there.
-pub(super) fn apply(files: &Files, found: &mut Diagnostics, reads_lua: bool) {
+/// Takes out what the comments of the site and those of its scripts allow, and reports comments that are of no use.
+/// `reads_lua` is false when scripts were not looked at, so that nothing was found that could be allowed there.
+pub(super) fn apply(files: &Files, in_scripts: Vec<(FileId, Allowance)>, found: &mut Diagnostics, reads_lua: bool) {
     let mut comments = comments(files);
+    comments.extend(in_scripts.into_iter().map(|(file, allowance)| Comment::new(file, allowance)));
     if comments.is_empty() {
         return;
     }
@@ -35,15 +36,17 @@ pub(super) fn apply(files: &Files, found: &mut Diagnostics, reads_lua: bool) {
 
 fn comments(files: &Files) -> Vec<Comment> {
     let of_file = |id: FileId| {
-        allowances(&files.sources.get(id).text).into_iter().map(move |allowance| {
-            let code = codes::ALL.iter().find(|code| code.id == allowance.code).copied();
-            Comment { file: id, allowance, code, used: false }
-        })
+        allowances(&files.sources.get(id).text).into_iter().map(move |allowance| Comment::new(id, allowance))
     };
     files.documents.iter().flat_map(|read| of_file(read.id)).collect()
 }
 
 impl Comment {
+    fn new(file: FileId, allowance: Allowance) -> Self {
+        let code = codes::ALL.iter().find(|code| code.id == allowance.code).copied();
+        Self { file, allowance, code, used: false }
+    }
+
     fn allows(&self, found: &Diagnostic) -> bool {
         let place = found.primary.span;
         let (Some(code), Some(node)) = (self.code, &self.allowance.node) else { return false };
@@ -65,7 +68,7 @@ impl Comment {
         }
         let looked_for = complete && (reads_lua || !id.starts_with("script::"));
         (looked_for && !self.used).then(|| {
-            let found = self.unused(format!("there is no `{id}` on the next node to allow"));
+            let found = self.unused(format!("there is no `{id}` here to allow"));
             let found = found.help("remove this comment");
             match self.allowance.line.clone() {
                 Some(line) => found.fix("remove the comment", Span::new(self.file, line), ""),
@@ -86,7 +89,7 @@ impl Comment {
         let written = &self.allowance.code;
         if written.is_empty() {
             let found = Diagnostic::new(&codes::ALLOW_UNKNOWN, "a code is missing here", self.span(), "of what?");
-            return found.help("write  // moondock: allow CODE");
+            return found.help("write the code behind it: moondock: allow CODE");
         }
         let known = || codes::ALL.iter().filter(|code| code.severity == Severity::Warning).map(|code| code.id);
         let message = format!("there is no code `{written}`");

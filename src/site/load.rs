@@ -1,6 +1,6 @@
 //! The one loader: start, reload and `check` use it, so that they never differ.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use crate::site::Site;
 use crate::site::allowed;
 use crate::site::config::Config;
 use crate::site::files::{self, Files};
+use crate::site::outlines::Outlines;
 use crate::site::outside::Values;
 use crate::site::resolve::{Resolver, resolve};
 use crate::site::scripts::ScriptCache;
@@ -56,6 +57,7 @@ pub struct Options {
 pub struct Loader {
     parser: Parser,
     scripts: ScriptCache,
+    outlines: Outlines,
     environment: Arc<BTreeMap<String, String>>,
 }
 
@@ -91,15 +93,19 @@ impl Loader {
             config: &config,
             files: &mut files,
             scripts: &mut self.scripts,
+            outlines: &mut self.outlines,
             sink: &mut found,
-            read: std::collections::BTreeMap::new(),
+            read: BTreeMap::new(),
+            script_files: HashMap::new(),
+            allowances: Vec::new(),
         };
-        let site = resolve(resolver);
+        let (site, allowances) = resolve(resolver);
         let counts = count(&files, &site);
-        allowed::apply(&files, &mut found, self.scripts.compiles());
+        allowed::apply(&files, allowances, &mut found, self.scripts.compiles());
         let site = (!found.has_errors() && self.scripts.compiles()).then(|| Arc::new(site));
         self.parser.prune();
         self.scripts.prune();
+        self.outlines.prune();
         let mut watch = std::mem::take(&mut files.watch);
         watch.extend(values.files());
         Ok(Loaded { site, diagnostics: found.sorted(), sources: files.sources, watch, counts })

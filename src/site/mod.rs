@@ -4,6 +4,7 @@ mod allowed;
 mod config;
 mod files;
 pub mod load;
+mod outlines;
 mod outside;
 mod read;
 mod requires;

@@ -23,15 +23,15 @@ use super::{Resolver, names, params, paths};
 const METHODS: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "ANY"];
 
 /// An endpoint with the places that later rules point at.
-pub(super) struct ResolvedEndpoint {
+pub(super) struct ResolvedEndpoint<'a> {
     pub(super) endpoint: Arc<Endpoint>,
     /// Where the path stands.
     pub(super) path_span: Span,
-    /// Where the handler stands.
-    pub(super) code_span: Option<Span>,
+    /// What it runs.
+    pub(super) code: Option<&'a Code>,
 }
 
-impl ResolvedEndpoint {
+impl ResolvedEndpoint<'_> {
     /// The environment that it runs in.
     pub(super) fn environment(&self) -> Option<&str> {
         match &self.endpoint.action {
@@ -39,18 +39,13 @@ impl ResolvedEndpoint {
             _ => None,
         }
     }
-
-    /// Its handler.
-    pub(super) fn script(&self) -> Option<&Arc<Script>> {
-        match &self.endpoint.action {
-            Action::Script { script, .. } => Some(script),
-            _ => None,
-        }
-    }
 }
 
 /// Resolves every endpoint of the site.
-pub(super) fn resolve(resolver: &mut Resolver<'_>, environments: &[ResolvedEnvironment]) -> Vec<ResolvedEndpoint> {
+pub(super) fn resolve<'a>(
+    resolver: &mut Resolver<'a>,
+    environments: &[ResolvedEnvironment],
+) -> Vec<ResolvedEndpoint<'a>> {
     let config = resolver.config;
     let mut resolved = Vec::new();
     let default = default_environment(resolver, environments);
@@ -104,10 +99,10 @@ fn find<'e>(
 }
 
 /// The walk through groups.
-struct Walk<'w> {
+struct Walk<'w, 'a> {
     environments: &'w [ResolvedEnvironment],
     default: DefaultEnvironment,
-    out: &'w mut Vec<ResolvedEndpoint>,
+    out: &'w mut Vec<ResolvedEndpoint<'a>>,
 }
 
 /// What an endpoint inherits from the groups around it.
@@ -117,8 +112,8 @@ struct Around {
     params: Vec<Param>,
 }
 
-impl<'w> Walk<'w> {
-    fn group(&mut self, resolver: &mut Resolver<'_>, group: &GroupSettings, outer: &str, around: &Around) {
+impl<'w, 'a> Walk<'w, 'a> {
+    fn group(&mut self, resolver: &mut Resolver<'a>, group: &'a GroupSettings, outer: &str, around: &Around) {
         if let Some(own) = &group.prefix {
             paths::check_prefix(resolver, own);
         }
@@ -136,11 +131,11 @@ impl<'w> Walk<'w> {
 
     fn endpoint(
         &mut self,
-        resolver: &mut Resolver<'_>,
-        settings: &EndpointSettings,
+        resolver: &mut Resolver<'a>,
+        settings: &'a EndpointSettings,
         prefix: &str,
         around: &Around,
-    ) -> Option<ResolvedEndpoint> {
+    ) -> Option<ResolvedEndpoint<'a>> {
         let methods = methods(resolver, settings);
         let pattern = paths::pattern(resolver, &settings.path, prefix);
         let params = pattern.as_ref().map(|pattern| params::of_endpoint(resolver, settings, pattern, &around.params));
@@ -166,8 +161,8 @@ impl<'w> Walk<'w> {
             summary: settings.summary.clone(),
             place: resolver.place(settings.span),
         };
-        let code_span = settings.code.first().map(Code::span);
-        Some(ResolvedEndpoint { endpoint: Arc::new(endpoint), path_span: settings.path.span, code_span })
+        let (path_span, code) = (settings.path.span, settings.code.first());
+        Some(ResolvedEndpoint { endpoint: Arc::new(endpoint), path_span, code })
     }
 
     /// What the endpoint does, and the environment that runs it if it is a script.

@@ -1,19 +1,20 @@
 //! Environments: names, limits, what they see, and the modules that their scripts require.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::diag::{Diagnostic, Span, codes};
+use crate::endpoint::Action;
+use crate::endpoint::settings::Code;
 use crate::environment::declaration::EnvironmentDeclaration;
-use crate::environment::settings::{Environment, EnvironmentSettings, MODULE_NAMES, is_module_name};
-use crate::script::Script;
-use crate::site::files::FileText;
-use crate::site::requires;
+use crate::environment::settings::{Environment, EnvironmentSettings};
 
 use super::endpoints::ResolvedEndpoint;
-use super::{Resolver, Secrets, Variables, names};
+use super::modules;
+use super::part::{Part, Role};
+use super::{Resolver, Secrets, Variables, lua, names};
 
 /// The environment that exists when none is declared.
 pub(super) const BUILT_IN: &str = "integrated";
@@ -27,7 +28,9 @@ pub(super) struct ResolvedEnvironment {
     /// Wall clock of its handlers, if it says one.
     pub(super) timeout: Option<Duration>,
     /// Whether `modules` was given, so that every file in the folders may be meant.
-    declared_modules: bool,
+    pub(super) declared_modules: bool,
+    /// Whether its startup script is there, or none was given.
+    has_startup: bool,
 }
 
 /// Resolves every declared environment, or makes the built-in one.
@@ -73,7 +76,7 @@ fn built_in(resolver: &Resolver<'_>, variables: &Variables) -> ResolvedEnvironme
         module_folders: vec![resolver.files.folder.clone()],
         startup: None,
     };
-    ResolvedEnvironment { environment, span: None, timeout: None, declared_modules: false }
+    ResolvedEnvironment { environment, span: None, timeout: None, declared_modules: false, has_startup: true }
 }
 
 fn resolve_one(
@@ -92,6 +95,7 @@ fn resolve_one(
     let declared: Vec<&str> = config.secrets.iter().map(|(name, _)| name.it.as_str()).collect();
     let secrets = names::choose(resolver, "secret", &declaration.secrets, secrets, &declared);
     let startup = declaration.startup.as_ref().and_then(|path| resolver.script_file(path.span, &path.it));
+    let has_startup = startup.is_some() || declaration.startup.is_none() && declaration.complete;
     let environment = Environment {
         name: declaration.name.it.as_str().into(),
         settings: declaration.settings.clone(),
@@ -106,6 +110,7 @@ fn resolve_one(
         span: Some(declaration.name.span),
         timeout: declaration.timeout.as_ref().map(|at| at.it.0),
         declared_modules: !declaration.modules.is_empty(),
+        has_startup,
     }
 }
 
@@ -146,7 +151,7 @@ fn module_folders(resolver: &mut Resolver<'_>, declaration: &EnvironmentDeclarat
 pub(super) fn unused(
     resolver: &mut Resolver<'_>,
     environments: &[ResolvedEnvironment],
-    endpoints: &[ResolvedEndpoint],
+    endpoints: &[ResolvedEndpoint<'_>],
 ) {
     if resolver.config.incomplete || resolver.sink.has_errors() {
         return;
@@ -162,142 +167,48 @@ pub(super) fn unused(
     }
 }
 
-/// Finds and compiles the modules that the handlers of each environment require, and what those require.
+/// Finds and compiles the modules that the scripts of each environment require, and looks at what they all name.
 pub(super) fn finish(
     resolver: &mut Resolver<'_>,
     environments: Vec<ResolvedEnvironment>,
-    endpoints: &[ResolvedEndpoint],
+    endpoints: &[ResolvedEndpoint<'_>],
 ) -> Vec<Arc<Environment>> {
-    let mut finished = Vec::new();
-    // What a script requires is found by reading it, so it is not known when no Lua is looked at.
+    let mut roots = roots(endpoints);
+    // What a script requires and names is found by reading it, so it is not known when no Lua is looked at.
     let reads = resolver.scripts.compiles();
+    let mut finished = Vec::new();
     for mut resolved in environments {
-        let name = resolved.environment.name.clone();
-        let handlers = endpoints.iter().filter(|endpoint| endpoint.environment() == Some(&*name));
-        let mut roots: Vec<(Arc<Script>, Option<Span>)> =
-            handlers.filter_map(|endpoint| Some((endpoint.script()?.clone(), endpoint.code_span))).collect();
-        roots.extend(resolved.environment.startup.clone().map(|startup| (startup, resolved.span)));
+        let mut own = roots.remove(&*resolved.environment.name).unwrap_or_default();
+        let startup = resolved.environment.startup.clone();
+        own.extend(startup.map(|script| Part { script, role: Role::Startup }));
         if reads {
-            resolved.environment.modules = modules(resolver, &resolved, roots);
+            let reached = modules::reach(resolver, &resolved, own);
+            resolved.environment.modules = reached.modules;
+            let whole = reached.complete && resolved.has_startup && has_handlers(resolver, &resolved);
+            lua::check(resolver, &resolved.environment, &reached.parts, whole);
         }
         finished.push(Arc::new(resolved.environment));
     }
     finished
 }
 
-/// The modules reachable from `roots`: those named in `require` calls, and every file of declared folders as soon as one
-/// call computes its name.
-fn modules(
-    resolver: &mut Resolver<'_>,
-    resolved: &ResolvedEnvironment,
-    mut queue: Vec<(Arc<Script>, Option<Span>)>,
-) -> BTreeMap<String, Arc<Script>> {
-    let folders = &resolved.environment.module_folders;
-    let mut modules: BTreeMap<String, Arc<Script>> = BTreeMap::new();
-    let mut missing: BTreeSet<String> = BTreeSet::new();
-    let mut all_added = !resolved.declared_modules;
-    while let Some((script, span)) = queue.pop() {
-        let requires = requires::scan(&script.text);
-        let mut wanted: Vec<(String, bool)> = requires.names.into_iter().map(|(name, _)| (name, true)).collect();
-        wanted.extend(requires.optional.into_iter().map(|name| (name, false)));
-        if requires.computed && !all_added {
-            all_added = true;
-            wanted.extend(folders.iter().flat_map(|folder| module_names(folder)).map(|name| (name, false)));
-        }
-        for (name, told) in wanted {
-            if modules.contains_key(&name) || missing.contains(&name) {
-                continue;
-            }
-            match find_module(resolver, folders, &name) {
-                Found::Script(module) => {
-                    modules.insert(name, module.clone());
-                    queue.push((module, span));
-                }
-                Found::Nothing if told => {
-                    missing.insert(name.clone());
-                    if let Some(span) = span {
-                        resolver.report(unknown_module(folders, &script, &name, span));
-                    }
-                }
-                Found::Nothing | Found::Broken => {}
-            }
-        }
-    }
-    modules
-}
-
-fn unknown_module(folders: &[PathBuf], script: &Script, name: &str, span: Span) -> Diagnostic {
-    let tried: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-    let known: Vec<String> = folders.iter().flat_map(|folder| module_names(folder)).collect();
-    let near = names::nearest(name, known.iter().map(String::as_str));
-    let help = match near {
-        _ if !is_module_name(name) => MODULE_NAMES.to_owned(),
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("looked for {}.lua in {}", name.replace('.', "/"), tried.join(", ")),
-    };
-    let message = format!("`require \"{name}\"` in {} finds nothing", script.origin);
-    Diagnostic::new(&codes::SCRIPT_UNKNOWN_MODULE, message, span, "this script needs it").help(help)
-}
-
-enum Found {
-    Script(Arc<Script>),
-    Broken,
-    Nothing,
-}
-
-/// Looks a module up the way `require` names it: dots are folders, `.lua` before `.luau`, then `init`.
-fn find_module(resolver: &mut Resolver<'_>, folders: &[PathBuf], name: &str) -> Found {
-    if !is_module_name(name) {
-        return Found::Nothing;
-    }
-    let relative = name.replace('.', "/");
-    for folder in folders {
-        for ending in [".lua", ".luau", "/init.lua", "/init.luau"] {
-            let path = folder.join(format!("{relative}{ending}"));
-            if let Some(known) = resolver.read.get(&path) {
-                return known.clone().map_or(Found::Broken, Found::Script);
-            }
-            // A folder that happens to have the name is not the module.
-            if !path.is_file() {
-                resolver.files.watch.insert(path);
-                continue;
-            }
-            let FileText::Text(text) = resolver.files.text(&path) else {
-                return Found::Broken;
-            };
-            let script = resolver.compile_file(&path, text);
-            resolver.read.insert(path, script.clone());
-            return script.map_or(Found::Broken, Found::Script);
-        }
-    }
-    Found::Nothing
-}
-
-/// How deep and how many module files are looked at, so that a folder like `/` named by mistake ends nothing.
-const MAX_DEPTH: usize = 8;
-const MAX_MODULES: usize = 10_000;
-
-/// The names of all modules in a folder, hidden ones left out.
-fn module_names(folder: &Path) -> Vec<String> {
-    let mut names = Vec::new();
-    let mut queue = vec![(folder.to_path_buf(), String::new(), 0)];
-    while let Some((path, prefix, depth)) = queue.pop() {
-        let Ok(entries) = std::fs::read_dir(&path) else {
-            continue;
+/// The handlers by environment, those in files once.
+fn roots<'a>(endpoints: &[ResolvedEndpoint<'a>]) -> BTreeMap<Arc<str>, Vec<Part<'a>>> {
+    let mut roots: BTreeMap<Arc<str>, Vec<Part<'a>>> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for endpoint in endpoints {
+        let Action::Script { script, environment, .. } = &endpoint.endpoint.action else { continue };
+        let role = match endpoint.code {
+            Some(Code::Lua(text)) => Role::Inline(text, Arc::clone(&endpoint.endpoint)),
+            _ if seen.insert((environment.clone(), script.id)) => Role::Handler,
+            _ => continue,
         };
-        for entry in entries.flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if name.starts_with('.') || names.len() >= MAX_MODULES {
-                continue;
-            }
-            let kind = entry.file_type();
-            if kind.as_ref().is_ok_and(std::fs::FileType::is_dir) && depth < MAX_DEPTH {
-                queue.push((entry.path(), format!("{prefix}{name}."), depth + 1));
-            } else if let Some(stem) = name.strip_suffix(".lua").or_else(|| name.strip_suffix(".luau")) {
-                names.push(format!("{prefix}{stem}"));
-            }
-        }
+        roots.entry(environment.clone()).or_default().push(Part { script: Arc::clone(script), role });
     }
-    names.sort();
-    names
+    roots
+}
+
+/// Whether all handlers that may leave something for others in this environment could be read.
+fn has_handlers(resolver: &Resolver<'_>, resolved: &ResolvedEnvironment) -> bool {
+    !resolved.environment.settings.persistent || !resolver.config.incomplete && !resolver.sink.has_errors()
 }

@@ -4,23 +4,30 @@
 
 mod endpoints;
 mod environments;
+mod foreign;
+mod lua;
+mod modules;
 mod names;
 mod params;
+mod part;
 mod paths;
 mod routes;
 mod statics;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::diag::{Diagnostic, Diagnostics, Span, codes};
+use crate::diag::{Diagnostic, Diagnostics, FileId, Span, codes};
 use crate::endpoint::Place;
 use crate::exchange::Typed;
+use crate::kdl::allow::Allowance;
 use crate::kdl::suggest;
-use crate::script::{LineMap, Script};
+use crate::script::{LineMap, Script, ScriptId};
 use crate::site::Site;
 use crate::site::config::Config;
 use crate::site::files::{FileText, Files};
+use crate::site::outlines::Outlines;
 use crate::site::scripts::{ScriptCache, syntax_diagnostic};
 use crate::site::server::Bind;
 
@@ -29,13 +36,19 @@ pub(super) struct Resolver<'a> {
     pub(super) config: &'a Config,
     pub(super) files: &'a mut Files,
     pub(super) scripts: &'a mut ScriptCache,
+    pub(super) outlines: &'a mut Outlines,
     pub(super) sink: &'a mut Diagnostics,
     /// Script files of this load by path, so that one file named twice is read once; `None` was reported.
-    pub(super) read: BTreeMap<std::path::PathBuf, Option<Arc<Script>>>,
+    pub(super) read: BTreeMap<PathBuf, Option<Arc<Script>>>,
+    /// The files of scripts, and their ids among the sources as soon as something was told about them.
+    pub(super) script_files: HashMap<ScriptId, (PathBuf, Option<FileId>)>,
+    /// Comments of scripts that allow a warning.
+    pub(super) allowances: Vec<(FileId, Allowance)>,
 }
 
-/// Makes a site of a decoded one. What comes back is of use only when the sink holds no error.
-pub(super) fn resolve(mut resolver: Resolver<'_>) -> Site {
+/// Makes a site of a decoded one, and gives the comments of its scripts that allow something. The site is of use only when
+/// the sink holds no error.
+pub(super) fn resolve(mut resolver: Resolver<'_>) -> (Site, Vec<(FileId, Allowance)>) {
     let config = resolver.config;
     let variables = names::variables(&mut resolver);
     let secrets = names::secrets(&mut resolver);
@@ -53,7 +66,7 @@ pub(super) fn resolve(mut resolver: Resolver<'_>) -> Site {
             *path = resolver.files.beside(bind.span.file, &path.display().to_string());
         }
     }
-    Site {
+    let site = Site {
         title: config.title.clone(),
         version: config.version.clone(),
         folder: resolver.files.folder.clone(),
@@ -65,7 +78,8 @@ pub(super) fn resolve(mut resolver: Resolver<'_>) -> Site {
         statics: statics.into_iter().map(|resolved| Arc::new(resolved.folder)).collect(),
         logging: config.logging.clone(),
         secret_values: secrets.into_values().flatten().collect(),
-    }
+    };
+    (site, resolver.allowances)
 }
 
 impl Resolver<'_> {
@@ -117,10 +131,13 @@ impl Resolver<'_> {
     }
 
     /// Compiles the text of a script file; a syntax error is told at its line there.
-    pub(super) fn compile_file(&mut self, path: &std::path::Path, text: Arc<str>) -> Option<Arc<Script>> {
+    pub(super) fn compile_file(&mut self, path: &Path, text: Arc<str>) -> Option<Arc<Script>> {
         let origin = self.files.inside(path);
         match self.scripts.intern(&origin, text.clone(), LineMap::default()) {
-            Ok(script) => Some(script),
+            Ok(script) => {
+                self.script_files.insert(script.id, (path.to_path_buf(), None));
+                Some(script)
+            }
             Err(error) => {
                 let file = self.files.sources.add(self.files.shown(path), text.clone());
                 let found = syntax_diagnostic(&text, &error, |range| Span::new(file, range));
@@ -129,10 +146,19 @@ impl Resolver<'_> {
             }
         }
     }
+
+    /// The source of a script that has a file.
+    fn source(&mut self, script: &Script) -> Option<FileId> {
+        let (path, id) = self.script_files.get_mut(&script.id)?;
+        if id.is_none() {
+            *id = Some(self.files.sources.add(self.files.shown(path), script.text.clone()));
+        }
+        *id
+    }
 }
 
 /// A script that is not there, with the nearest name of its folder.
-fn missing_script(path: &std::path::Path, span: Span, relative: &str) -> Diagnostic {
+fn missing_script(path: &Path, span: Span, relative: &str) -> Diagnostic {
     let wanted = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let entries = path.parent().and_then(|folder| std::fs::read_dir(folder).ok());
     let names: Vec<String> = entries

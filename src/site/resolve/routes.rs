@@ -11,8 +11,8 @@ use super::endpoints::ResolvedEndpoint;
 use super::statics::ResolvedStatic;
 
 /// Reports endpoints that answer the same, and files that an endpoint answers for.
-pub(super) fn conflicts(resolver: &mut Resolver<'_>, endpoints: &[ResolvedEndpoint], statics: &[ResolvedStatic]) {
-    let mut first: HashMap<(&str, String), &ResolvedEndpoint> = HashMap::new();
+pub(super) fn conflicts(resolver: &mut Resolver<'_>, endpoints: &[ResolvedEndpoint<'_>], statics: &[ResolvedStatic]) {
+    let mut first: HashMap<(&str, String), &ResolvedEndpoint<'_>> = HashMap::new();
     for resolved in endpoints {
         let shape = resolved.endpoint.pattern.shape();
         let mut told = false;
@@ -29,7 +29,7 @@ pub(super) fn conflicts(resolver: &mut Resolver<'_>, endpoints: &[ResolvedEndpoi
     }
 }
 
-fn twice(method: &str, second: &ResolvedEndpoint, first: &ResolvedEndpoint) -> Diagnostic {
+fn twice(method: &str, second: &ResolvedEndpoint<'_>, first: &ResolvedEndpoint<'_>) -> Diagnostic {
     let (here, there) = (&second.endpoint.pattern.text, &first.endpoint.pattern.text);
     let found = if here == there {
         let message = format!("`{method} {here}` is answered twice");
@@ -44,7 +44,7 @@ fn twice(method: &str, second: &ResolvedEndpoint, first: &ResolvedEndpoint) -> D
 }
 
 /// Files that can never be fetched because an endpoint answers their paths.
-fn shadowed(resolver: &mut Resolver<'_>, resolved: &ResolvedEndpoint, statics: &[ResolvedStatic]) {
+fn shadowed(resolver: &mut Resolver<'_>, resolved: &ResolvedEndpoint<'_>, statics: &[ResolvedStatic]) {
     let endpoint = &resolved.endpoint;
     if !endpoint.methods.iter().any(|method| matches!(&**method, "GET" | "ANY")) {
         return;

@@ -1,0 +1,3 @@
+local helper = {}
+function helper.double(n) return n * 2, greeting end
+return helper

@@ -1,0 +1,1 @@
+function greeting(who) return "hello " .. who end

@@ -1,0 +1,2 @@
+local shared = require "files.shared"
+return shared.text(requst)

@@ -1,0 +1,7 @@
+local shared = {}
+
+function shared.text(value)
+    return tostrng(value) .. req.path
+end
+
+return shared
