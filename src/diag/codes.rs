@@ -57,6 +57,7 @@ codes! {
     NAME_DUPLICATE = "name::duplicate" Error "a name declared twice";
     NAME_COLLISION = "name::collision" Error "two names that are the same in Lua";
     ENDPOINT_ROUTE = "endpoint::route" Error "a path that is no route";
+    ENDPOINT_FOREIGN_ROUTE = "endpoint::foreign-route" Warning "a path parameter as other servers write it";
     ENDPOINT_METHOD = "endpoint::method" Error "a method that does not exist";
     ENDPOINT_DUPLICATE_ROUTE = "endpoint::duplicate-route" Error "two endpoints for one method and path";
     ENDPOINT_NO_CODE = "endpoint::no-code" Error "an endpoint that has nothing to run";

@@ -27,7 +27,22 @@ impl<'a> Habits<'a> {
     /// Every bare keyword.
     pub(super) fn keywords(&self) -> Vec<Diagnostic> {
         let bare = |token: &&Token| token.kind == Kind::Word && KEYWORDS.contains(&self.text(token));
-        self.tokens.iter().filter(bare).map(|token| self.keyword(token)).collect()
+        let all = self.tokens.iter().enumerate().filter(|(_, token)| bare(token));
+        all.map(|(index, token)| if self.is_level(index) { self.level(token) } else { self.keyword(token) }).collect()
+    }
+
+    /// Whether an `inf` is a level, where `info` is meant.
+    fn is_level(&self, index: usize) -> bool {
+        let mut before = self.tokens[..index].iter().rev().filter(|token| token.is_solid());
+        let name = before.find(|token| token.kind != Kind::Equals);
+        self.text(&self.tokens[index]) == "inf"
+            && name.is_some_and(|token| ["level", "log"].contains(&self.text(token)))
+    }
+
+    fn level(&self, token: &Token) -> Diagnostic {
+        let told =
+            found(&codes::SYNTAX_KEYWORD, token.range(), "`inf` is no level", "a bare keyword", "did you mean `info`?");
+        told.fix("write info", Span::new(FileId(0), token.range()), "info")
     }
 
     fn keyword(&self, token: &Token) -> Diagnostic {

@@ -52,6 +52,9 @@ pub trait Scalar: Sized {
     fn read(value: &Plain) -> Result<Self, Bad>;
 }
 
+/// The longest span of time a site may name: a hundred years, as in scripts.
+const LONGEST_DURATION: std::time::Duration = std::time::Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
 /// A span of time, from text with a unit: `"250ms" "5s" "10m" "24h" "7d"`, parts add up (`"1h 30m"`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Duration(pub std::time::Duration);
@@ -315,7 +318,16 @@ impl Quantity {
 impl Scalar for Duration {
     fn read(value: &Plain) -> Result<Self, Bad> {
         let nanos = TIME.read(value)?;
-        Ok(Self(std::time::Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))))
+        let limit = LONGEST_DURATION.as_nanos();
+        match u64::try_from(nanos) {
+            Ok(nanos) if u128::from(nanos) <= limit => Ok(Self(std::time::Duration::from_nanos(nanos))),
+            _ => Err(Bad {
+                message: "this is longer than 100 years".into(),
+                label: "too long".into(),
+                help: Some("write a shorter duration".into()),
+                part: None,
+            }),
+        }
     }
 }
 

@@ -31,6 +31,40 @@ pub(super) fn too_big(file: FileId) -> Diagnostic {
         .help("split it with `include`")
 }
 
+fn stray_brace(text: &str, at: usize) -> Diagnostic {
+    let (message, label) = ("there is no open block for this `}` to close", "one too many");
+    let found = |help| found(&codes::SYNTAX_STRAY_BRACE, at..at + 1, message, label, help);
+    let Some(end) = lacks_brace(text, at) else {
+        return found("remove it, or look for a `{` that is missing above");
+    };
+    let label = "does a `{` belong here?";
+    found("put the `{` at the end of the line that begins the block").also(Span::new(FileId(0), end..end), label)
+}
+
+/// How many lines above a brace are looked at.
+const LOOK_BACK: usize = 200;
+
+/// The end of the line that begins the block which a brace seems to close: the nearest line above that is indented as the
+/// brace is, when what follows it is indented more and it opens no block.
+fn lacks_brace(text: &str, at: usize) -> Option<usize> {
+    let before = text[..at].trim_end_matches([' ', '\t']);
+    let indent = &text[before.len()..at];
+    let above = before.strip_suffix('\n')?;
+    let mut end = above.len();
+    let mut has_inner = false;
+    for line in above.rsplit('\n').take(LOOK_BACK) {
+        let (start, code) = (end - line.len(), line.trim());
+        let own = &line[..line.len() - line.trim_start().len()];
+        if !code.is_empty() && !own.starts_with(indent) || own == indent && !code.is_empty() {
+            let begins = own == indent && has_inner && !code.ends_with(['{', '}', ';']) && !code.starts_with("//");
+            return begins.then(|| start + line.trim_end().len());
+        }
+        has_inner |= !code.is_empty();
+        end = start.saturating_sub(1);
+    }
+    None
+}
+
 /// The rest of the line from a byte on.
 fn to_line_end(text: &str, at: usize) -> Range<usize> {
     at..text[at..].find(is_newline).map_or(text.len(), |end| at + end)
@@ -47,13 +81,7 @@ pub(super) fn of_issue(file: FileId, text: &str, issue: &Issue) -> Diagnostic {
             format!("blocks nest {MAX_DEPTH} deep at most, and those behind /- four deep"),
         ),
         Issue::UnclosedBlock { open, suspect } => unclosed_block(*open, suspect.clone()),
-        Issue::StrayBrace(at) => found(
-            &codes::SYNTAX_STRAY_BRACE,
-            *at..*at + 1,
-            "there is no open block for this `}` to close",
-            "one too many",
-            "remove it, or look for a `{` that is missing above",
-        ),
+        Issue::StrayBrace(at) => stray_brace(text, *at),
         Issue::Flaw(flaw, range) => of_flaw(text, *flaw, range),
     };
     diagnostic.primary.span.file = file;

@@ -207,7 +207,10 @@ fn something(resolver: &mut Resolver<'_>) {
     let nothing =
         |group: &crate::endpoint::settings::GroupSettings| group.endpoints.is_empty() && group.groups.is_empty();
     let config = resolver.config;
-    let unread = config.incomplete || config.answers_unread;
+    // A node of an unknown name may be meant to answer.
+    let unknown = [&codes::NODE_UNKNOWN, &codes::NODE_MISPLACED, &codes::NODE_NOT_YET];
+    let unknown = resolver.sink.iter().any(|found| unknown.contains(&found.code));
+    let unread = config.incomplete || config.answers_unread || unknown;
     if unread || !nothing(&config.root) || !config.statics.is_empty() {
         return;
     }

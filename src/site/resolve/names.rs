@@ -51,6 +51,11 @@ fn distinct<'n>(resolver: &mut Resolver<'_>, kind: &str, names: impl Iterator<It
             seen.insert(lua, (&name.it, name.span));
             continue;
         };
+        // Twice in one block was told by the structural pass.
+        let is_told = |found: &Diagnostic| found.code == &codes::NODE_DUPLICATE && found.primary.span == name.span;
+        if resolver.sink.iter().any(is_told) {
+            continue;
+        }
         let found = if earlier == name.it {
             Diagnostic::new(
                 &codes::NAME_DUPLICATE,

@@ -20,7 +20,9 @@ pub(super) fn check_prefix(resolver: &mut Resolver<'_>, prefix: &At<String>) {
     if let Err(error) = Pattern::parse(&prefix.it) {
         let found = Diagnostic::new(&codes::ENDPOINT_ROUTE, error.message, prefix.span, "this prefix");
         resolver.report(found.help("a prefix looks like \"/api/v1\""));
+        return;
     }
+    check_notation(resolver, prefix);
 }
 
 /// The pattern of a path in a group.
@@ -33,10 +35,39 @@ pub(super) fn path(path: &str, prefix: &str) -> Result<Pattern, PatternError> {
     Pattern::parse(&format!("{prefix}{own}"))
 }
 
+/// How other servers write a parameter in a path: each gives the name in its notation.
+const NOTATIONS: &[fn(&str) -> Option<&str>] = &[
+    |segment| segment.strip_prefix(':'),
+    |segment| segment.strip_prefix('$'),
+    |segment| segment.strip_prefix('<')?.strip_suffix('>').map(|inner| inner.rsplit(':').next().unwrap_or(inner)),
+    |segment| segment.strip_prefix('*').map(|name| if name.is_empty() { "*rest" } else { name }),
+];
+
+/// Warns of a parameter in the notation of another server: here they are plain text, and no such path is ever asked for.
+fn check_notation(resolver: &mut Resolver<'_>, path: &At<String>) {
+    let segments = path.it.split('/').filter_map(|segment| Some((segment, meant(segment)?)));
+    let Some((segment, name)) = segments.into_iter().next() else { return };
+    let message = format!("`{segment}` is no parameter here, but plain text");
+    let found = Diagnostic::new(&codes::ENDPOINT_FOREIGN_ROUTE, message, path.span, "in this path");
+    let kind = if name == "*rest" { "the rest of a path" } else { "a parameter" };
+    resolver.report(found.help(format!("{kind} is written {{{name}}}")));
+}
+
+/// The name of the parameter that a segment seems to be meant as.
+fn meant(segment: &str) -> Option<&str> {
+    let name = NOTATIONS.iter().find_map(|name| name(segment))?;
+    let plain = |char: char| char.is_ascii_alphanumeric() || char == '_';
+    let is_name = name.starts_with(|char: char| char.is_ascii_alphabetic()) && name.chars().all(plain);
+    (is_name || name == "*rest").then_some(name)
+}
+
 /// The pattern of an endpoint's path, or a report of what is wrong with it.
 pub(super) fn pattern(resolver: &mut Resolver<'_>, path: &At<String>, prefix: &str) -> Option<Pattern> {
     match self::path(&path.it, prefix) {
-        Ok(pattern) => Some(pattern),
+        Ok(pattern) => {
+            check_notation(resolver, path);
+            Some(pattern)
+        }
         // A mistake in the prefix was reported there.
         Err(_) if !prefix.is_empty() && Pattern::parse(prefix).is_err() => None,
         Err(error) => {

@@ -57,13 +57,20 @@ impl Scalar for WholePattern {
         match Regex::new(&format!("^(?:{text})$")) {
             Ok(regex) => Ok(Self(regex)),
             Err(error) => Err(Bad {
-                message: "this is not a regular expression".into(),
-                label: error.to_string().lines().last().unwrap_or_default().trim().to_owned(),
+                message: format!("this is not a regular expression: {}", reason(&error)),
+                label: "not a pattern".into(),
                 help: Some("the syntax is that of Rust's regex crate: no look-around, no back-references".into()),
                 part: None,
             }),
         }
     }
+}
+
+/// The last line of what regex tells; those before it draw the place.
+fn reason(error: &regex::Error) -> String {
+    let whole = error.to_string();
+    let last = whole.lines().last().unwrap_or_default().trim();
+    last.strip_prefix("error: ").unwrap_or(last).to_owned()
 }
 
 impl ParamSettings {
@@ -164,8 +171,8 @@ fn choices(reader: &Reader<'_>, param: &Param) -> Vec<Typed> {
         match param.read_plain(&value.it) {
             Ok(typed) => choices.push(typed),
             Err(wanted) => {
-                let message = format!("`{}` can never have this value", param.name);
-                reader.bad(&value, unfit(message, &wanted));
+                let message = format!("`{}` can never have this value: it must be {wanted}", param.name);
+                reader.bad(&value, unfit(message));
             }
         }
     }
@@ -178,14 +185,15 @@ fn decode_default(reader: &Reader<'_>, param: &Param, default: &At<Plain>) -> Op
         Ok(typed) if param.many => Some(Typed::Many(vec![typed])),
         Ok(typed) => Some(typed),
         Err(wanted) => {
-            reader.bad(default, unfit(format!("the default of `{}` is no value it could take", param.name), &wanted));
+            let message = format!("the default of `{}` is no value it could take: it must be {wanted}", param.name);
+            reader.bad(default, unfit(message));
             None
         }
     }
 }
 
-fn unfit(message: String, wanted: &str) -> Bad {
-    Bad { message, label: format!("it must be {wanted}"), help: None, part: None }
+fn unfit(message: String) -> Bad {
+    Bad { message, label: "this value".into(), help: None, part: None }
 }
 
 impl Param {
