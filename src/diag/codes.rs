@@ -77,6 +77,7 @@ codes! {
     INCLUDE_UNREADABLE = "include::unreadable" Error "a file that cannot be read";
     SCRIPT_UNREADABLE = "script::unreadable" Error "a script file that cannot be read";
     SCRIPT_MISSING = "script::missing" Error "a script file that does not exist";
+    SCRIPT_OUTSIDE = "script::outside" Warning "a script outside of the site's folder";
     SCRIPT_SYNTAX = "script::syntax" Error "a Lua syntax error";
     SCRIPT_UNKNOWN_MODULE = "script::unknown-module" Warning "a module that cannot be found";
     SCRIPT_UNKNOWN_GLOBAL = "script::unknown-global" Warning "a name in Lua that nothing sets";
@@ -91,6 +92,8 @@ codes! {
     STATIC_SHADOWED = "static::shadowed" Warning "a static path that an endpoint answers";
     ALLOW_UNKNOWN = "allow::unknown" Warning "a comment that allows a code that does not exist";
     ALLOW_UNUSED = "allow::unused" Warning "a comment that allows nothing";
+    SECRET_INLINE = "secret::inline" Warning "a secret that stands in the site in plain text";
+    SECRET_WORLD_READABLE = "secret::world-readable" Warning "a secret in a file that everybody can read";
     SECRET_EMPTY = "secret::empty" Error "a secret that is empty";
     VALUE_FORMAT = "value::format" Error "a value that is not in its format";
 }

@@ -290,6 +290,11 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Where argument `n` comes from, such as `env`; `None` when it stands in the file.
+    pub fn source(&self, n: usize) -> Option<&'a str> {
+        self.arguments().get(n).and_then(|entry| entry.note.as_ref()).map(|note| &*note.text)
+    }
+
     /// Argument `n` as written, before any format: for values of any type.
     pub fn plain(&self, n: usize) -> Option<At<Plain>> {
         self.arg(n)

@@ -38,13 +38,21 @@ pub fn in_place(found: Diagnostic, literal: Span, meant: Option<&str>) -> Diagno
 /// The words that are close enough, with how many letters differ.
 fn near<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<(usize, &'a str)> {
     let written = plain(word);
-    let limit = (written.chars().count() / 3).max(1);
     known
         .into_iter()
         .filter(|candidate| *candidate != word)
         .map(|candidate| (strsim::damerau_levenshtein(&written, &plain(candidate)), candidate))
-        .filter(|(distance, candidate)| *distance <= limit && *distance < candidate.chars().count())
+        .filter(|(distance, candidate)| *distance <= limit(word, candidate) && *distance < candidate.chars().count())
         .collect()
+}
+
+/// How many letters may differ. An area that both have in common (`script::`) says nothing about the rest.
+fn limit(word: &str, candidate: &str) -> usize {
+    let own = match word.split_once("::") {
+        Some((area, name)) if candidate.split_once("::").is_some_and(|(other, _)| other == area) => name,
+        _ => word,
+    };
+    (plain(own).chars().count() / 3).max(1)
 }
 
 /// The help for a word that is none of `known`: the closest, or all of them when they are few.
@@ -110,6 +118,14 @@ mod tests {
         for (written, meant) in [("PUST", None), ("GTE", Some("GET")), ("zzzz", None), ("POSTT", Some("POST"))] {
             assert_eq!(certain(written, ["GET", "POST", "PUT", "GET"]), meant, "{written}");
         }
+    }
+
+    #[test]
+    fn the_area_of_a_code_is_no_likeness() {
+        let codes = ["script::outside", "value::type", "script::syntax"];
+        assert_eq!(closest("script::nothing", codes), None);
+        assert_eq!(closest("script::syntx", codes), Some("script::syntax"));
+        assert_eq!(closest("scrip::syntax", codes), Some("script::syntax"));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::kdl::scalar::{At, Plain};
 use crate::logging::settings::LoggingSettings;
 use crate::site::files::Files;
 use crate::site::outside::Values;
+use crate::site::secrets;
 use crate::site::server::ServerSettings;
 use crate::site::statics::StaticSettings;
 
@@ -122,8 +123,8 @@ impl Config {
     fn decode_secrets(&mut self, reader: &Reader<'_>, values: &Values) {
         for entry in reader.children() {
             let value = entry.arg::<String>(0);
-            if let Some(value) = value.as_ref().filter(|value| value.it.is_empty()) {
-                entry.report(empty_secret(entry.name(), value.span));
+            if let Some(value) = &value {
+                secrets::check(&entry, value, values);
             }
             let value = value.map(|at| at.it);
             let optional = entry.switch("optional").is_some_and(|at| at.it) && entry.is_complete();
@@ -146,11 +147,6 @@ impl Config {
             self.variables.push((At { it: entry.name().to_owned(), span: entry.span() }, value));
         }
     }
-}
-
-fn empty_secret(name: &str, span: Span) -> Diagnostic {
-    let help = "whoever checks with an empty secret believes everybody; give it a value, or leave it away";
-    Diagnostic::new(&codes::SECRET_EMPTY, format!("the secret `{name}` is empty"), span, "empty").help(help)
 }
 
 fn too_large(name: &str, span: Span) -> Diagnostic {

@@ -10,6 +10,7 @@ mod read;
 mod requires;
 mod resolve;
 mod scripts;
+mod secrets;
 pub mod server;
 pub mod statics;
 

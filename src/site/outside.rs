@@ -63,6 +63,11 @@ impl Values {
         self.told.borrow_mut().insert(name.to_owned());
     }
 
+    /// The path that a file of the site means by `path`.
+    pub(super) fn path(&self, from: FileId, path: &str) -> PathBuf {
+        self.folders.get(from.0 as usize).unwrap_or(&self.folder).join(path)
+    }
+
     /// The files whose contents became values.
     pub(super) fn files(&self) -> BTreeSet<PathBuf> {
         self.read.borrow().clone()
@@ -75,8 +80,7 @@ impl Outside for Values {
     }
 
     fn file(&self, from: FileId, path: &str) -> Result<String, String> {
-        let folder = self.folders.get(from.0 as usize).unwrap_or(&self.folder);
-        let path = folder.join(path);
+        let path = self.path(from, path);
         self.read.borrow_mut().insert(path.clone());
         let mut text = read::text(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         if text.ends_with('\n') {

@@ -16,7 +16,10 @@ use crate::harness::repository;
 const FOLDER: &str = "tests/cases/check";
 
 /// Codes whose cases are no files of this folder, and where they are shown instead.
-const ELSEWHERE: &[(&Code, &str)] = &[(&codes::SYNTAX_TOO_BIG, "a file of 17 MiB: the tests of src/kdl/document.rs")];
+const ELSEWHERE: &[(&Code, &str)] = &[
+    (&codes::SYNTAX_TOO_BIG, "a file of 17 MiB: the tests of src/kdl/document.rs"),
+    (&codes::SECRET_WORLD_READABLE, "the rights of a file: the tests of src/site/secrets.rs"),
+];
 
 fn cases() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(repository().join(FOLDER)).unwrap();

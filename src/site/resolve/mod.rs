@@ -109,6 +109,9 @@ impl Resolver<'_> {
     /// The compiled script of a file that the site names at `span`.
     pub(super) fn script_file(&mut self, span: Span, relative: &str) -> Option<Arc<Script>> {
         let path = self.files.beside(span.file, relative);
+        if !path.starts_with(&self.files.folder) && path.is_file() {
+            self.report(outside(&path, span, relative));
+        }
         if let Some(known) = self.read.get(&path) {
             return known.clone();
         }
@@ -155,6 +158,15 @@ impl Resolver<'_> {
         }
         *id
     }
+}
+
+/// A script that is not where the site is.
+fn outside(path: &Path, span: Span, relative: &str) -> Diagnostic {
+    let message = format!("`{relative}` lies outside of the site's folder");
+    let found = Diagnostic::new(&codes::SCRIPT_OUTSIDE, message, span, "named here");
+    let help =
+        format!("it is {}; put it below the folder of the site, so that both are moved together", path.display());
+    found.help(help)
 }
 
 /// A script that is not there, with the nearest name of its folder.
