@@ -3,7 +3,7 @@
 //! A file that cannot be read is a diagnostic at the place that names it; reading goes on. The site file itself is the
 //! one exception: without it there is nothing to point into.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::kdl::document::{Document, Parser};
 use crate::kdl::reader::{Context, Reader};
 use crate::kdl::scalar::At;
 use crate::site::outside::Values;
-use crate::site::read;
+use crate::site::read::Given;
 
 /// The files of one load.
 pub(super) struct Files {
@@ -27,8 +27,8 @@ pub(super) struct Files {
     pub(super) folder: PathBuf,
     /// The folder of the site file as the user wrote it, for messages.
     shown_folder: PathBuf,
-    /// Variables that `(env)` finds before those of the process.
-    environment: Arc<BTreeMap<String, String>>,
+    /// Variables and texts that are looked at before the machine is.
+    given: Arc<Given>,
 }
 
 /// One `.kdl` file.
@@ -57,8 +57,8 @@ pub(super) enum FileText {
 ///
 /// # Errors
 /// It cannot be read or is not UTF-8.
-pub(super) fn site_text(path: &Path) -> io::Result<Arc<str>> {
-    Ok(read::text(&std::path::absolute(path)?)?.into())
+pub(super) fn site_text(path: &Path, given: &Given) -> io::Result<Arc<str>> {
+    given.text(&std::path::absolute(path)?)
 }
 
 impl Files {
@@ -69,7 +69,7 @@ impl Files {
     pub(super) fn read(
         path: &Path,
         text: Arc<str>,
-        environment: &Arc<BTreeMap<String, String>>,
+        given: &Arc<Given>,
         parser: &mut Parser,
         sink: &mut Diagnostics,
     ) -> io::Result<Self> {
@@ -80,7 +80,7 @@ impl Files {
             watch: BTreeSet::new(),
             folder: absolute.parent().unwrap_or(Path::new("/")).to_path_buf(),
             shown_folder: path.parent().unwrap_or(Path::new("")).to_path_buf(),
-            environment: Arc::clone(environment),
+            given: Arc::clone(given),
         };
         files.watch.insert(absolute.clone());
         files.add(absolute, text, None, parser, sink);
@@ -125,15 +125,20 @@ impl Files {
     /// Reads a text file that the site names, and watches it.
     pub(super) fn text(&mut self, path: &Path) -> FileText {
         self.watch.insert(path.to_path_buf());
-        match read::text(path) {
-            Ok(text) => FileText::Text(text.into()),
+        match self.given.text(path) {
+            Ok(text) => FileText::Text(text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => FileText::Missing,
             Err(error) => FileText::Unreadable(error.to_string()),
         }
     }
 
+    /// Whether there is a file to be read at the path.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        self.given.is_file(path)
+    }
+
     fn follow_includes(&mut self, index: usize, parser: &mut Parser, sink: &mut Diagnostics) {
-        let values = Values::without_secrets(&self.folder, &self.environment);
+        let values = Values::without_secrets(&self.folder, &self.given);
         let cx = Context::new(&values);
         let includes: Vec<Include> = {
             let readers = self.documents[index].document.readers(&cx);

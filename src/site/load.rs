@@ -13,6 +13,7 @@ use crate::site::config::Config;
 use crate::site::files::{self, Files};
 use crate::site::outlines::Outlines;
 use crate::site::outside::Values;
+use crate::site::read::Given;
 use crate::site::resolve::{Resolver, resolve};
 use crate::site::scripts::ScriptCache;
 
@@ -58,14 +59,21 @@ pub struct Loader {
     parser: Parser,
     scripts: ScriptCache,
     outlines: Outlines,
-    environment: Arc<BTreeMap<String, String>>,
+    given: Arc<Given>,
 }
 
 impl Loader {
     /// A loader that heeds the options of a check.
     pub fn with(options: Options) -> Self {
         let scripts = ScriptCache::new(options.without_scripts);
-        Self { scripts, environment: Arc::new(options.environment), ..Self::default() }
+        let given = Given { environment: options.environment, ..Given::default() };
+        Self { scripts, given: Arc::new(given), ..Self::default() }
+    }
+
+    /// From now on these texts stand in the place of the files at their absolute paths, whether these exist or not:
+    /// what an editor has open and not saved. They take the place of those that were given before.
+    pub fn set_texts(&mut self, texts: BTreeMap<PathBuf, Arc<str>>) {
+        self.given = Arc::new(Given { environment: self.given.environment.clone(), texts });
     }
 
     /// Loads the site at `path`. Runs no Lua, opens nothing but files to read, writes nothing.
@@ -73,7 +81,7 @@ impl Loader {
     /// # Errors
     /// The site file itself cannot be read (not there, no right, no UTF-8).
     pub fn load(&mut self, path: &Path) -> io::Result<Loaded> {
-        self.load_text(path, files::site_text(path)?)
+        self.load_text(path, files::site_text(path, &self.given)?)
     }
 
     /// Loads the site of this text, as if it stood at `path`: what it includes and names is looked for from there.
@@ -82,12 +90,11 @@ impl Loader {
     /// There is no current folder for a relative path.
     pub fn load_text(&mut self, path: &Path, text: Arc<str>) -> io::Result<Loaded> {
         let mut found = Diagnostics::default();
-        let environment = &self.environment;
-        let mut files = Files::read(path, text, environment, &mut self.parser, &mut found)?;
+        let mut files = Files::read(path, text, &self.given, &mut self.parser, &mut found)?;
         let folders = files.documents.iter().map(|read| read.path.parent().unwrap_or(Path::new("/")).to_path_buf());
         let broken = files.documents.iter().flat_map(|read| read.document.broken());
         let complete = broken.into_iter().all(|broken| broken.name.as_deref() != Some("secrets"));
-        let values = Values::new(&files.folder, folders.collect(), complete, environment);
+        let values = Values::new(&files.folder, folders.collect(), complete, &self.given);
         let config = Config::decode(&files, &values, &mut found);
         let resolver = Resolver {
             config: &config,
@@ -128,5 +135,27 @@ fn count(files: &Files, site: &Site) -> Counts {
         endpoints: site.endpoints.len(),
         environments: site.environments.len(),
         scripts: scripts.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn given_texts_stand_in_the_place_of_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("site.kdl"), "include \"a.kdl\"\n").unwrap();
+        let mut loader = Loader::default();
+        assert!(loader.load(&at("site.kdl")).unwrap().diagnostics.has_errors());
+        let include = "endpoint GET \"/\" { script \"new.lua\"; }\n";
+        let script = "return require \"lib.more\"";
+        let texts = [("a.kdl", include), ("new.lua", script), ("lib/more.lua", "return 1")];
+        loader.set_texts(texts.map(|(name, text)| (at(name), text.into())).into());
+        let loaded = loader.load(&at("site.kdl")).unwrap();
+        assert_eq!((loaded.diagnostics.iter().count(), loaded.counts.files, loaded.counts.scripts), (0, 2, 2));
+        loader.set_texts(BTreeMap::new());
+        assert!(loader.load(&at("site.kdl")).unwrap().diagnostics.has_errors());
     }
 }

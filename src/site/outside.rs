@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::diag::FileId;
 use crate::kdl::reader::Outside;
-use crate::site::read;
+use crate::site::read::Given;
 
 /// Where `(env)`, `(file)` and `(secret)` get their values.
 pub(super) struct Values {
@@ -23,13 +23,13 @@ pub(super) struct Values {
     complete: bool,
     /// Files that were read, or would have been.
     read: RefCell<BTreeSet<PathBuf>>,
-    /// Variables that are looked at before those of the process.
-    environment: Arc<BTreeMap<String, String>>,
+    /// Variables and texts that are looked at before the machine is.
+    given: Arc<Given>,
 }
 
 impl Values {
     /// Values for nodes that are read before `secrets` is.
-    pub(super) fn without_secrets(folder: &Path, environment: &Arc<BTreeMap<String, String>>) -> Self {
+    pub(super) fn without_secrets(folder: &Path, given: &Arc<Given>) -> Self {
         Self {
             folders: Vec::new(),
             folder: folder.to_path_buf(),
@@ -37,19 +37,14 @@ impl Values {
             told: RefCell::default(),
             complete: true,
             read: RefCell::default(),
-            environment: Arc::clone(environment),
+            given: Arc::clone(given),
         }
     }
 
     /// Values for a site whose files lie in these folders, in the order of their ids. `complete` is false when a block
     /// of secrets could not be read.
-    pub(super) fn new(
-        folder: &Path,
-        folders: Vec<PathBuf>,
-        complete: bool,
-        environment: &Arc<BTreeMap<String, String>>,
-    ) -> Self {
-        Self { folders, complete, ..Self::without_secrets(folder, environment) }
+    pub(super) fn new(folder: &Path, folders: Vec<PathBuf>, complete: bool, given: &Arc<Given>) -> Self {
+        Self { folders, complete, ..Self::without_secrets(folder, given) }
     }
 
     /// Adds a secret that later values may name.
@@ -76,18 +71,15 @@ impl Values {
 
 impl Outside for Values {
     fn env(&self, name: &str) -> Option<String> {
-        self.environment.get(name).cloned().or_else(|| std::env::var(name).ok())
+        self.given.environment.get(name).cloned().or_else(|| std::env::var(name).ok())
     }
 
     fn file(&self, from: FileId, path: &str) -> Result<String, String> {
         let path = self.path(from, path);
         self.read.borrow_mut().insert(path.clone());
-        let mut text = read::text(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        if text.ends_with('\n') {
-            text.pop();
-            text.truncate(text.strip_suffix('\r').map_or(text.len(), str::len));
-        }
-        Ok(text)
+        let text = self.given.text(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let line = text.strip_suffix('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
+        Ok(line.unwrap_or(&text).to_owned())
     }
 
     fn secret(&self, name: &str) -> Option<String> {
@@ -113,8 +105,9 @@ mod tests {
 
     #[test]
     fn given_variables_win_over_those_of_the_process() {
-        let given = BTreeMap::from([("PATH".to_owned(), "given".to_owned())]);
-        let values = Values::without_secrets(Path::new("/"), &Arc::new(given));
+        let environment = BTreeMap::from([("PATH".to_owned(), "given".to_owned())]);
+        let given = Arc::new(Given { environment, ..Given::default() });
+        let values = Values::without_secrets(Path::new("/"), &given);
         assert_eq!(values.env("PATH").as_deref(), Some("given"));
         let values = Values::without_secrets(Path::new("/"), &Arc::default());
         assert_eq!(values.env("PATH"), std::env::var("PATH").ok());

@@ -1,18 +1,44 @@
 //! Reading the text files that a site names.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The longest file that is read, in bytes: more than any limit of the site language, and nothing to a machine.
 const LONGEST: u64 = 64 << 20;
+
+/// What is looked at before the machine is: a check may be told variables, an editor has texts that are not saved.
+#[derive(Debug, Default)]
+pub(super) struct Given {
+    /// Variables of the environment.
+    pub(super) environment: BTreeMap<String, String>,
+    /// Texts by the absolute path of the file in whose place they stand, whether it exists or not.
+    pub(super) texts: BTreeMap<PathBuf, Arc<str>>,
+}
+
+impl Given {
+    /// The text that is given for a file, or else the file's.
+    ///
+    /// # Errors
+    /// No text is given, and the file cannot be read as one.
+    pub(super) fn text(&self, path: &Path) -> io::Result<Arc<str>> {
+        self.texts.get(path).map_or_else(|| text(path).map(Arc::from), |text| Ok(Arc::clone(text)))
+    }
+
+    /// Whether a text is given for the path, or a file is there.
+    pub(super) fn is_file(&self, path: &Path) -> bool {
+        self.texts.contains_key(path) || path.is_file()
+    }
+}
 
 /// The text of a file.
 ///
 /// # Errors
 /// It cannot be opened, is larger than 64 MiB or not UTF-8; or it is no regular file: a pipe or device has no end, or
 /// waits for one.
-pub(super) fn text(path: &Path) -> io::Result<String> {
+fn text(path: &Path) -> io::Result<String> {
     let invalid = |message: String| io::Error::new(io::ErrorKind::InvalidData, message);
     match path.metadata()?.file_type() {
         kind if kind.is_file() => {}

@@ -109,7 +109,7 @@ impl Resolver<'_> {
     /// The compiled script of a file that the site names at `span`.
     pub(super) fn script_file(&mut self, span: Span, relative: &str) -> Option<Arc<Script>> {
         let path = self.files.beside(span.file, relative);
-        if !path.starts_with(&self.files.folder) && path.is_file() {
+        if !path.starts_with(&self.files.folder) && self.files.has(&path) {
             self.report(outside(&path, span, relative));
         }
         if let Some(known) = self.read.get(&path) {

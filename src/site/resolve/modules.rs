@@ -106,7 +106,7 @@ fn find_module(resolver: &mut Resolver<'_>, folders: &[PathBuf], name: &str) -> 
                 return known.clone().map_or(Found::Broken, Found::Script);
             }
             // A folder that happens to have the name is not the module.
-            if !path.is_file() {
+            if !resolver.files.has(&path) {
                 resolver.files.watch.insert(path);
                 continue;
             }
