@@ -16,6 +16,7 @@
 //! | [`http`] | the path of a request |
 //! | [`watch`] | tells that tracked files have other contents |
 //! | [`server`] | binds, runs workers, reloads, stops |
+//! | [`lsp`] | what an editor asks while a site is typed |
 //! | [`cli`] | the commands |
 //!
 //! Who may name whom is a test: `tests/it/layering.rs`. `ARCHITECTURE.md` has the reasons.
@@ -28,6 +29,7 @@ pub mod exchange;
 pub mod http;
 pub mod kdl;
 pub mod logging;
+pub mod lsp;
 pub mod luau;
 pub mod persistence;
 pub mod runtime;

@@ -4,6 +4,7 @@ mod call;
 mod check;
 mod env_file;
 mod fmt;
+mod lsp;
 mod mend;
 mod new;
 mod output;
@@ -68,6 +69,8 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Help an editor while a site is typed, over standard input and output (docs/editors.md)
+    Lsp,
     /// Print the schema of site.kdl, in the KDL schema language
     Schema,
     /// Print what makes a shell complete moondock's arguments
@@ -113,6 +116,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             let files: Vec<PathBuf> = files.iter().map(|file| site_file(file)).collect();
             fmt::run(&mut output, &files, check)
         }
+        Some(Command::Lsp) => lsp::run(&mut output),
         Some(Command::Schema) => {
             output.out(crate::kdl::schema::TEXT);
             ExitCode::SUCCESS

@@ -9,6 +9,8 @@ pub struct Mended {
     pub file: FileId,
     /// Its new text.
     pub text: String,
+    /// The edits that make it of the old one.
+    pub edits: Vec<(Span, String)>,
     /// Each fix that was applied: where it begins in the old text, and what it did.
     pub applied: Vec<(Span, String)>,
 }
@@ -32,7 +34,10 @@ pub fn mend(found: &Diagnostics, sources: &Sources, may_change: impl Fn(FileId) 
         note(&mut mended, *first, &fix.title);
     }
     for file in &mut mended {
-        file.text = edited(&sources.get(file.file).text, file.file, &taken);
+        let mut edits: Vec<(Span, &str)> = taken.iter().filter(|(span, _)| span.file == file.file).copied().collect();
+        edits.sort_by_key(|(span, _)| *span);
+        file.text = edited(&sources.get(file.file).text, &edits);
+        file.edits = edits.into_iter().map(|(span, text)| (span, text.to_owned())).collect();
     }
     mended
 }
@@ -47,14 +52,12 @@ fn note(mended: &mut Vec<Mended>, span: Span, title: &str) {
     let applied = (span, title.to_owned());
     match mended.iter_mut().find(|known| known.file == span.file) {
         Some(known) => known.applied.push(applied),
-        None => mended.push(Mended { file: span.file, text: String::new(), applied: vec![applied] }),
+        None => mended.push(Mended { file: span.file, text: String::new(), edits: Vec::new(), applied: vec![applied] }),
     }
 }
 
-/// The text of a file with its edits done.
-fn edited(text: &str, file: FileId, edits: &[(Span, &str)]) -> String {
-    let mut edits: Vec<&(Span, &str)> = edits.iter().filter(|(span, _)| span.file == file).collect();
-    edits.sort_by_key(|(span, _)| *span);
+/// The text of a file with its edits done, which are in their order.
+fn edited(text: &str, edits: &[(Span, &str)]) -> String {
     let (mut out, mut at) = (String::with_capacity(text.len()), 0);
     for (span, new) in edits {
         out.push_str(&text[at..span.start as usize]);

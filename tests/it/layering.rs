@@ -12,7 +12,11 @@ use crate::harness::{files_below, repository};
 /// What a module may name of the others. The leaves `exchange` and `script` may be named by all and name none.
 const MAY_NAME: &[(&str, &[&str])] = &[
     ("main", &["cli"]),
-    ("cli", &["server", "http", "runtime", "site", "endpoint", "environment", "logging", "kdl", "diag", "watch"]),
+    (
+        "cli",
+        &["server", "http", "runtime", "site", "endpoint", "environment", "logging", "kdl", "diag", "watch", "lsp"],
+    ),
+    ("lsp", &["site", "endpoint", "environment", "logging", "kdl", "diag"]),
     ("server", &["http", "runtime", "site", "endpoint", "environment", "logging", "kdl", "diag", "watch"]),
     ("http", &["runtime", "site", "endpoint", "environment", "logging", "kdl", "diag"]),
     ("runtime", &["site", "endpoint", "environment", "logging", "persistence", "kdl", "diag"]),
@@ -52,6 +56,8 @@ const FENCES: &[(&str, &[&str])] = &[
     ("slog_async", &["logging/"]),
     ("slog_term", &["logging/"]),
     ("slog_json", &["logging/"]),
+    ("lsp_server", &["lsp/"]),
+    ("gen_lsp_types", &["lsp/"]),
     ("clap", &["cli/", "main.rs"]),
     ("mimalloc", &["main.rs"]),
 ];

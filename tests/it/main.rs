@@ -18,6 +18,7 @@ mod examples;
 mod forgotten;
 mod harness;
 mod layering;
+mod lsp;
 mod reload;
 mod schema;
 mod serve;

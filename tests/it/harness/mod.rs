@@ -5,6 +5,7 @@
 pub(crate) mod case;
 pub(crate) mod client;
 pub(crate) mod console;
+pub(crate) mod editor;
 pub(crate) mod expect;
 pub(crate) mod markdown;
 pub(crate) mod play;
