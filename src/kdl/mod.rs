@@ -20,6 +20,7 @@ pub mod allow;
 pub mod document;
 pub mod format;
 pub mod layout;
+pub mod outline;
 pub mod reader;
 pub mod scalar;
 pub mod schema;
