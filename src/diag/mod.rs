@@ -91,6 +91,11 @@ impl Sources {
         &self.0[file.0 as usize]
     }
 
+    /// Every file, in the order of their names' numbers.
+    pub fn iter(&self) -> std::slice::Iter<'_, Source> {
+        self.0.iter()
+    }
+
     /// How many files were read.
     pub fn len(&self) -> usize {
         self.0.len()

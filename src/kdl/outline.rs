@@ -56,6 +56,8 @@ pub struct End {
     pub block: Option<usize>,
     /// The node of the last line, while it can go on.
     pub node: Option<usize>,
+    /// Whether the last thing is a block that was closed, behind which nothing can follow on its line.
+    pub behind_block: bool,
     /// Whether an annotation was begun and not ended.
     pub in_note: bool,
 }
@@ -215,6 +217,7 @@ impl<'a> Builder<'a> {
             }
         }
         self.out.end.block = self.open.last().copied();
+        self.out.end.behind_block = self.current.is_some_and(|node| self.out.nodes[node].block.is_some());
         self.out.end.node = self.current.filter(|node| self.out.nodes[*node].block.is_none());
         self.out
     }

@@ -58,7 +58,8 @@ fn the_end_says_what_goes_on() {
     assert_eq!(end("a { b 1").block, Some(0));
     assert_eq!(end("a { b 1\n").node, None);
     assert_eq!(end("a { b }").node, None);
-    assert_eq!(end("a (x").in_note, true);
+    assert!(end("a { b }").behind_block && !end("a { b }\n").behind_block);
+    assert!(end("a (x").in_note);
     for (text, inside) in [
         ("a // b", Inside::Comment),
         ("a /* b", Inside::Comment),

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
+use crate::kdl::schema::Schema;
 use crate::site::load::{Loaded, Loader};
 
 use super::roots::{self, Texts};
@@ -44,7 +46,7 @@ impl Site {
 }
 
 /// Starts the thread. It ends when nobody sends any more; of several jobs that wait it does the newest.
-pub(super) fn start() -> (Sender<Job>, Receiver<Checked>) {
+pub(super) fn start(schema: Arc<Schema>) -> (Sender<Job>, Receiver<Checked>) {
     let (jobs, todo) = unbounded::<Job>();
     let (done, checked) = unbounded();
     thread::spawn(move || {
@@ -53,7 +55,7 @@ pub(super) fn start() -> (Sender<Job>, Receiver<Checked>) {
             let job = todo.try_iter().last().unwrap_or(job);
             let revision = job.revision;
             // A fault of ours must cost one round of findings, not the session.
-            let found = catch_unwind(AssertUnwindSafe(|| loaders.check(job))).unwrap_or_else(|_| {
+            let found = catch_unwind(AssertUnwindSafe(|| loaders.check(job, &schema))).unwrap_or_else(|_| {
                 loaders = Loaders::default();
                 Checked { revision, sites: Vec::new() }
             });
@@ -70,13 +72,13 @@ pub(super) fn start() -> (Sender<Job>, Receiver<Checked>) {
 struct Loaders(BTreeMap<PathBuf, Loader>);
 
 impl Loaders {
-    fn check(&mut self, Job { revision, texts }: Job) -> Checked {
+    fn check(&mut self, Job { revision, texts }: Job, schema: &Schema) -> Checked {
         let named = roots::nearest(&texts);
         let mut sites: Vec<Site> = named.iter().filter_map(|root| self.load(root, &texts)).collect();
         // A site of which nothing is open is nobody's business.
         sites.retain(|site| texts.keys().any(|path| site.reads(path)));
         let is_read = |path: &Path| sites.iter().any(|site| site.reads(path));
-        let alone: Vec<PathBuf> = roots::alone(&texts, is_read).cloned().collect();
+        let alone: Vec<PathBuf> = roots::alone(&texts, schema, is_read).into_iter().cloned().collect();
         let mut others: Vec<Site> = alone.iter().filter_map(|root| self.load(root, &texts)).collect();
         roots::without_includes(&mut others, |site, other| site.reads(&other.root));
         sites.extend(others);

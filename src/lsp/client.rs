@@ -1,8 +1,9 @@
 //! What the client can do, and what it is told that this server can do.
 
 use gen_lsp_types::{
-    CodeActionKind, CodeActionOptions, CodeActionProvider, DocumentFormattingProvider, InitializeResult, Save,
-    SaveOptions, ServerCapabilities, ServerInfo, TextDocumentSync, TextDocumentSyncKind, TextDocumentSyncOptions,
+    CodeActionKind, CodeActionOptions, CodeActionProvider, CompletionOptions, DefinitionProvider,
+    DocumentFormattingProvider, DocumentSymbolProvider, HoverProvider, InitializeResult, MarkupKind, Save, SaveOptions,
+    ServerCapabilities, ServerInfo, TextDocumentSync, TextDocumentSyncKind, TextDocumentSyncOptions,
 };
 use serde_json::Value;
 
@@ -17,6 +18,12 @@ pub(super) struct Client {
     pub(super) related: bool,
     /// Whether edits can say for which version of a text they are.
     pub(super) versioned_edits: bool,
+    /// Whether what is written can have gaps to jump to.
+    pub(super) snippets: bool,
+    /// Whether it shows Markdown beside what is proposed, and over a word.
+    markdown: (bool, bool),
+    /// Whether an outline can have levels.
+    pub(super) levels: bool,
     /// Whether it watches files on request.
     pub(super) watches: bool,
 }
@@ -26,14 +33,34 @@ impl Client {
     /// wrong.
     pub(super) fn of(params: &Value) -> Self {
         let can = |path: &str| params.pointer(&format!("/capabilities/{path}")) == Some(&Value::Bool(true));
+        let markdown = |path: &str| {
+            let formats = params.pointer(&format!("/capabilities/{path}")).and_then(Value::as_array);
+            formats.is_some_and(|formats| formats.iter().any(|format| format == "markdown"))
+        };
         let encodings = params.pointer("/capabilities/general/positionEncodings").and_then(Value::as_array);
         let utf8 = encodings.is_some_and(|encodings| encodings.iter().any(|encoding| encoding == "utf-8"));
         Self {
             encoding: if utf8 { Encoding::Utf8 } else { Encoding::Utf16 },
             related: can("textDocument/publishDiagnostics/relatedInformation"),
             versioned_edits: can("workspace/workspaceEdit/documentChanges"),
+            snippets: can("textDocument/completion/completionItem/snippetSupport"),
+            markdown: (
+                markdown("textDocument/completion/completionItem/documentationFormat"),
+                markdown("textDocument/hover/contentFormat"),
+            ),
+            levels: can("textDocument/documentSymbol/hierarchicalDocumentSymbolSupport"),
             watches: can("workspace/didChangeWatchedFiles/dynamicRegistration"),
         }
+    }
+
+    /// How what is proposed is described.
+    pub(super) fn completion_markup(self) -> MarkupKind {
+        if self.markdown.0 { MarkupKind::Markdown } else { MarkupKind::PlainText }
+    }
+
+    /// How a word is described.
+    pub(super) fn hover_markup(self) -> MarkupKind {
+        if self.markdown.1 { MarkupKind::Markdown } else { MarkupKind::PlainText }
     }
 
     /// The answer to its greeting.
@@ -51,6 +78,13 @@ impl Client {
         let capabilities = ServerCapabilities {
             position_encoding: Some(self.encoding.kind()),
             text_document_sync: Some(TextDocumentSync::Options(sync)),
+            completion_provider: Some(CompletionOptions {
+                trigger_characters: Some([" ", "\"", "=", "(", "#", "/"].map(str::to_owned).into()),
+                ..CompletionOptions::default()
+            }),
+            hover_provider: Some(HoverProvider::Bool(true)),
+            definition_provider: Some(DefinitionProvider::Bool(true)),
+            document_symbol_provider: Some(DocumentSymbolProvider::Bool(true)),
             code_action_provider: Some(CodeActionProvider::CodeActionOptions(actions)),
             document_formatting_provider: Some(DocumentFormattingProvider::Bool(true)),
             ..ServerCapabilities::default()

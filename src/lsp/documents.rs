@@ -1,10 +1,14 @@
 //! The texts that the editor has open.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gen_lsp_types::{TextDocumentContentChangeEvent, TextDocumentItem, Uri};
+
+use crate::kdl::outline::Outline;
+use crate::kdl::schema::Schema;
 
 use super::text::{Encoding, Text};
 use super::uri;
@@ -19,10 +23,16 @@ pub(super) struct Document {
     /// The client's number of this state of it.
     pub(super) version: i32,
     /// What it says now.
-    pub(super) text: Text,
+    pub(super) text: Arc<Text>,
+    outline: OnceCell<Arc<Outline>>,
 }
 
 impl Document {
+    /// Its outline, which is made once for each state of it.
+    pub(super) fn outline(&self, schema: &Schema) -> &Arc<Outline> {
+        self.outline.get_or_init(|| Arc::new(Outline::of(&self.text.all, schema)))
+    }
+
     /// Whether it is of the site language; a text without a file is taken for one.
     pub(super) fn is_kdl(&self) -> bool {
         self.path.as_deref().is_none_or(is_kdl)
@@ -54,9 +64,9 @@ impl Documents {
 
     /// A text was opened.
     pub(super) fn open(&mut self, item: TextDocumentItem) {
-        let text = Text::new(item.text, self.encoding);
+        let text = Arc::new(Text::new(item.text, self.encoding));
         let path = uri::path(&item.uri);
-        let document = Document { path, version: item.version, text, uri: item.uri };
+        let document = Document { path, version: item.version, text, uri: item.uri, outline: OnceCell::new() };
         self.open.insert(document.uri.0.as_str().to_owned(), document);
     }
 
@@ -73,7 +83,8 @@ impl Documents {
                     all
                 }
             };
-            document.text = Text::new(all, self.encoding);
+            document.text = Arc::new(Text::new(all, self.encoding));
+            document.outline = OnceCell::new();
         }
     }
 
@@ -90,6 +101,11 @@ impl Documents {
     /// The open text of this file.
     pub(super) fn of_path(&self, path: &Path) -> Option<&Document> {
         self.open.values().find(|document| document.path.as_deref() == Some(path))
+    }
+
+    /// The files that are open.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.open.values().filter_map(|document| document.path.as_ref())
     }
 
     /// The texts that stand in the place of files.

@@ -35,7 +35,9 @@ impl Told {
         for site in &checked.sites {
             add(&mut now, site, documents, client);
         }
-        for path in self.0.keys() {
+        // Who has a script of a site open is told that nothing is wrong with it.
+        let is_read = |path: &&PathBuf| checked.sites.iter().any(|site| site.reads(path));
+        for path in documents.paths().filter(is_read).chain(self.0.keys()) {
             now.entry(path.clone()).or_default();
         }
         let is_new = |path: &Path, found: &Vec<Diagnostic>| {

@@ -1,16 +1,23 @@
 //! The table of requests: each is answered from what is open and what was checked last.
 
-use gen_lsp_types::{CodeActionRequest, DocumentFormattingRequest, LspRequestMethod, Request};
+use gen_lsp_types::{
+    CodeActionRequest, CompletionRequest, DefinitionRequest, DocumentFormattingRequest, DocumentSymbolRequest,
+    HoverRequest, LspRequestMethod, Request,
+};
 use lsp_server::ErrorCode;
 use serde_json::Value;
+
+use crate::kdl::schema::Schema;
 
 use super::checker::Checked;
 use super::client::Client;
 use super::documents::Documents;
-use super::{actions, formatting};
+use super::{actions, completion, definition, formatting, hover, symbols};
 
 /// What a request is answered from.
 pub(super) struct View<'a> {
+    /// The language.
+    pub(super) schema: &'a Schema,
     /// The open texts.
     pub(super) documents: &'a Documents,
     /// What was found last.
@@ -38,6 +45,26 @@ pub(super) struct Entry {
 
 /// Every request that can be answered.
 const REQUESTS: &[Entry] = &[
+    Entry {
+        method: CompletionRequest::METHOD,
+        waits: false,
+        answer: |view, params| typed::<CompletionRequest>(view, params, completion::complete),
+    },
+    Entry {
+        method: HoverRequest::METHOD,
+        waits: false,
+        answer: |view, params| typed::<HoverRequest>(view, params, hover::hover),
+    },
+    Entry {
+        method: DefinitionRequest::METHOD,
+        waits: false,
+        answer: |view, params| typed::<DefinitionRequest>(view, params, definition::definition),
+    },
+    Entry {
+        method: DocumentSymbolRequest::METHOD,
+        waits: false,
+        answer: |view, params| typed::<DocumentSymbolRequest>(view, params, symbols::symbols),
+    },
     Entry {
         method: CodeActionRequest::METHOD,
         waits: true,

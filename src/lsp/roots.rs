@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::kdl::outline::{Outline, value};
+use crate::kdl::schema::Schema;
+
 use super::documents::is_kdl;
 
 /// What a site file is called when nobody says otherwise.
@@ -23,8 +26,18 @@ pub(super) fn nearest(texts: &Texts) -> Vec<PathBuf> {
 }
 
 /// The open texts of the site language that no site reads: each may be a site of its own.
-pub(super) fn alone(texts: &Texts, is_read: impl Fn(&Path) -> bool) -> impl Iterator<Item = &PathBuf> {
-    texts.keys().filter(move |path| is_kdl(path) && !is_read(path))
+pub(super) fn alone<'t>(texts: &'t Texts, schema: &Schema, is_read: impl Fn(&Path) -> bool) -> Vec<&'t PathBuf> {
+    let is_alone = |(path, text): &(&'t PathBuf, &'t Arc<str>)| {
+        is_kdl(path) && !is_read(path) && (path.ends_with(SITE) || is_site(text, schema))
+    };
+    texts.iter().filter(is_alone).map(|(path, _)| path).collect()
+}
+
+/// Whether a text has a node of a site. Other programs have files of this language, too, and editors know no difference.
+fn is_site(text: &str, schema: &Schema) -> bool {
+    let outline = Outline::of(text, schema);
+    let mut top = outline.nodes().iter().filter(|item| item.parent.is_none());
+    top.any(|item| schema.top().get(&value(text, &item.name)).is_some())
 }
 
 /// Leaves out what another of them reads: an include is no site. Of two that include each other one stays.
@@ -50,10 +63,21 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         std::fs::create_dir_all(at("inner/deep")).unwrap();
         std::fs::write(at("site.kdl"), "").unwrap();
-        let texts: Texts = ["a.kdl", "inner/deep/b.lua", "inner/site.kdl"].map(|name| (at(name), Arc::from(""))).into();
+        let texts: Texts =
+            ["a.kdl", "inner/deep/b.lua", "inner/site.kdl"].map(|name| (at(name), Arc::from("server"))).into();
         assert_eq!(nearest(&texts), [at("inner/site.kdl"), at("site.kdl")]);
-        let alone: Vec<_> = alone(&texts, |path| path.ends_with("inner/site.kdl")).collect();
-        assert_eq!(alone, [&at("a.kdl")]);
+        let schema = Schema::of_site().unwrap();
+        assert_eq!(alone(&texts, &schema, |path| path.ends_with("inner/site.kdl")), [&at("a.kdl")]);
+    }
+
+    #[test]
+    fn files_of_other_programs_are_no_sites() {
+        let schema = Schema::of_site().unwrap();
+        for (text, wanted) in
+            [("endpoint", true), ("layout {\n server\n}", false), ("/- x\nsecrets {", true), ("", false)]
+        {
+            assert_eq!(is_site(text, &schema), wanted, "{text}");
+        }
     }
 
     #[test]

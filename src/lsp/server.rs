@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,8 @@ use crossbeam_channel::{Receiver, Sender, at, never, select, unbounded};
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response, ResponseError};
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::kdl::schema::Schema;
 
 use super::Ending;
 use super::checker::{self, Checked, Job};
@@ -36,6 +39,7 @@ enum Stage {
 
 struct Session<W> {
     output: W,
+    schema: Arc<Schema>,
     stage: Stage,
     client: Client,
     documents: Documents,
@@ -54,6 +58,10 @@ struct Session<W> {
 
 /// Serves one client.
 pub(super) fn run(mut input: impl BufRead + Send + 'static, output: impl Write) -> Ending {
+    let schema = match Schema::of_site() {
+        Ok(schema) => Arc::new(schema),
+        Err(why) => return Ending::Broken(why),
+    };
     let (sender, incoming) = unbounded();
     thread::spawn(move || {
         loop {
@@ -64,9 +72,10 @@ pub(super) fn run(mut input: impl BufRead + Send + 'static, output: impl Write) 
             }
         }
     });
-    let (jobs, checked) = checker::start();
+    let (jobs, checked) = checker::start(Arc::clone(&schema));
     let session = Session {
         output,
+        schema,
         stage: Stage::New,
         client: Client::default(),
         documents: Documents::default(),
@@ -157,7 +166,8 @@ impl<W: Write> Session<W> {
 
     /// The answer of an entry of the table. A fault of ours costs one answer, not the session.
     fn answered(&self, entry: &requests::Entry, params: Value) -> Result<Value, Failure> {
-        let view = View { documents: &self.documents, checked: &self.checked, client: self.client };
+        let view =
+            View { schema: &self.schema, documents: &self.documents, checked: &self.checked, client: self.client };
         catch_unwind(AssertUnwindSafe(|| (entry.answer)(&view, params)))
             .unwrap_or_else(|_| Err(failure(ErrorCode::InternalError, "this is a fault of moondock")))
     }

@@ -23,13 +23,6 @@ impl Encoding {
             Self::Utf16 => PositionEncodingKind::UTF16,
         }
     }
-
-    fn units(self, c: char) -> usize {
-        match self {
-            Self::Utf8 => c.len_utf8(),
-            Self::Utf16 => c.len_utf16(),
-        }
-    }
 }
 
 /// A text and where its lines begin.
@@ -37,10 +30,15 @@ impl Encoding {
 pub(super) struct Text {
     /// All of it.
     pub(super) all: Arc<str>,
-    encoding: Encoding,
     /// The first byte of every line. Unlike elsewhere a CR alone ends a line, too: so does the protocol count.
     starts: Vec<u32>,
+    /// The units of UTF-16 before every block of bytes; `None` when a unit is a byte. So a line of megabytes, in which
+    /// many places are asked for, is not counted through for each.
+    units: Option<Vec<usize>>,
 }
+
+/// The bytes of a block of which the units are counted once.
+const BLOCK: usize = 1 << 10;
 
 impl Text {
     /// The text, its places counted in this encoding.
@@ -50,7 +48,8 @@ impl Text {
         let breaks = memchr::memchr2_iter(b'\n', b'\r', bytes);
         let ends = breaks.filter(|at| bytes[*at] == b'\n' || bytes.get(at + 1) != Some(&b'\n'));
         let starts = std::iter::once(0).chain(ends.map(|at| at as u32 + 1)).collect();
-        Self { all, encoding, starts }
+        let units = (encoding == Encoding::Utf16 && !all.is_ascii()).then(|| units(&all));
+        Self { all, starts, units }
     }
 
     /// The bytes of a 0-based line without its end.
@@ -64,27 +63,37 @@ impl Text {
     pub(super) fn position(&self, offset: usize) -> Position {
         let line = self.starts.partition_point(|start| *start as usize <= offset).saturating_sub(1);
         let range = self.line(line);
-        let mut units = 0;
-        for (at, c) in self.all[range.clone()].char_indices() {
-            if range.start + at + c.len_utf8() > offset {
-                break;
-            }
-            units += self.encoding.units(c);
-        }
-        Position::new(line as u32, units as u32)
+        let offset = boundary(&self.all, offset.clamp(range.start, range.end));
+        Position::new(line as u32, (self.units_before(offset) - self.units_before(range.start)) as u32)
     }
 
     /// The byte of a place. A place that is not there is the nearest one before it.
     pub(super) fn offset(&self, position: Position) -> usize {
         let range = self.line(position.line as usize);
-        let mut units = 0;
-        for (at, c) in self.all[range.clone()].char_indices() {
-            units += self.encoding.units(c);
-            if units > position.character as usize {
-                return range.start + at;
+        let Some(units) = &self.units else {
+            return boundary(&self.all, range.start.saturating_add(position.character as usize).min(range.end));
+        };
+        let wanted = self.units_before(range.start).saturating_add(position.character as usize);
+        let block = units.partition_point(|units| *units <= wanted).saturating_sub(1);
+        let mut at = boundary(&self.all, block * BLOCK);
+        let mut left = wanted - units.get(block).copied().unwrap_or_default();
+        for c in self.all[at..].chars() {
+            if c.len_utf16() > left {
+                break;
             }
+            left -= c.len_utf16();
+            at += c.len_utf8();
         }
-        range.end
+        at.min(range.end)
+    }
+
+    /// How many units stand before a byte at which a character begins.
+    fn units_before(&self, offset: usize) -> usize {
+        let Some(units) = &self.units else { return offset };
+        let block = offset / BLOCK;
+        let counted = boundary(&self.all, block * BLOCK);
+        units.get(block).copied().unwrap_or_default()
+            + self.all[counted..offset].chars().map(char::len_utf16).sum::<usize>()
     }
 
     /// The places of a range of bytes.
@@ -99,8 +108,34 @@ impl Text {
     }
 }
 
+/// The nearest byte at or before this one at which a character begins.
+fn boundary(text: &str, offset: usize) -> usize {
+    let mut offset = offset.min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    offset
+}
+
+/// The units of UTF-16 before every block.
+fn units(text: &str) -> Vec<usize> {
+    let (mut counts, mut units) = (vec![0], 0);
+    for (at, c) in text.char_indices() {
+        while counts.len() * BLOCK < at + c.len_utf8() {
+            counts.push(units);
+        }
+        units += c.len_utf16();
+    }
+    while counts.len() * BLOCK <= text.len() {
+        counts.push(units);
+    }
+    counts
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -138,5 +173,33 @@ mod tests {
         }
         let range = gen_lsp_types::Range::new(Position::new(1, 0), Position::new(0, 0));
         assert_eq!(text.bytes(range), 0..7);
+    }
+
+    proptest! {
+        /// Long lines are counted in blocks, which must make no difference.
+        #[test]
+        fn a_place_of_a_byte_is_the_byte_of_the_place(pieces in prop::collection::vec(prop_oneof![
+            Just("ä".repeat(700)), Just("🌙".repeat(600)), Just("abc".repeat(900)), Just("€".to_owned()),
+            Just("\r\n".to_owned()), Just("\r".to_owned()), Just("\n".to_owned()),
+        ], 0..6)) {
+            let all = pieces.concat();
+            for encoding in [Encoding::Utf8, Encoding::Utf16] {
+                let text = Text::new(all.as_str(), encoding);
+                let mut place = Position::new(0, 0);
+                for (at, c) in all.char_indices() {
+                    prop_assert_eq!(text.position(at), place);
+                    if c != '\n' || !all[..at].ends_with('\r') {
+                        prop_assert_eq!(text.offset(place), at);
+                    }
+                    let crlf = c == '\r' && all[at..].starts_with("\r\n");
+                    match c {
+                        '\n' | '\r' if !crlf => place = Position::new(place.line + 1, 0),
+                        '\r' => {}
+                        c if encoding == Encoding::Utf8 => place.character += c.len_utf8() as u32,
+                        c => place.character += c.len_utf16() as u32,
+                    }
+                }
+            }
+        }
     }
 }

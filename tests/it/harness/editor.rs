@@ -95,6 +95,11 @@ impl Editor {
         let id = self.ask(method, params);
         self.answer(id)
     }
+    /// Asks about a place of a file.
+    pub(crate) fn at(&mut self, method: &str, name: &str, (line, character): (u32, u32)) -> Value {
+        let position = json!({ "line": line, "character": character });
+        self.request(method, json!({ "textDocument": { "uri": self.uri(name) }, "position": position }))
+    }
 
     /// Opens a file with a text.
     pub(crate) fn open(&mut self, name: &str, text: &str) {
