@@ -242,7 +242,11 @@ fn options(flags: &Flags) -> Result<Options, String> {
     Ok(Options { environment, without_scripts: flags.no_scripts })
 }
 
-fn variables(path: &Path) -> Result<BTreeMap<String, String>, String> {
+/// The variables of a file.
+///
+/// # Errors
+/// It cannot be read, or is no such file.
+pub(super) fn variables(path: &Path) -> Result<BTreeMap<String, String>, String> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
     env_file::parse(&text).map_err(|(line, why)| format!("{shown}:{line}: {why}"))

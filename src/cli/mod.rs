@@ -70,7 +70,7 @@ enum Command {
         check: bool,
     },
     /// Help an editor while a site is typed, over standard input and output (docs/editors.md)
-    Lsp,
+    Lsp(lsp::Flags),
     /// Print the schema of site.kdl, in the KDL schema language
     Schema,
     /// Print what makes a shell complete moondock's arguments
@@ -116,7 +116,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             let files: Vec<PathBuf> = files.iter().map(|file| site_file(file)).collect();
             fmt::run(&mut output, &files, check)
         }
-        Some(Command::Lsp) => lsp::run(&mut output),
+        Some(Command::Lsp(flags)) => lsp::run(&mut output, &flags),
         Some(Command::Schema) => {
             output.out(crate::kdl::schema::TEXT);
             ExitCode::SUCCESS

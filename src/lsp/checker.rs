@@ -9,7 +9,7 @@ use std::thread;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
 use crate::kdl::schema::Schema;
-use crate::site::load::{Loaded, Loader};
+use crate::site::load::{Loaded, Loader, Options};
 
 use super::roots::{self, Texts};
 
@@ -46,17 +46,17 @@ impl Site {
 }
 
 /// Starts the thread. It ends when nobody sends any more; of several jobs that wait it does the newest.
-pub(super) fn start(schema: Arc<Schema>) -> (Sender<Job>, Receiver<Checked>) {
+pub(super) fn start(options: Options, schema: Arc<Schema>) -> (Sender<Job>, Receiver<Checked>) {
     let (jobs, todo) = unbounded::<Job>();
     let (done, checked) = unbounded();
     thread::spawn(move || {
-        let mut loaders = Loaders::default();
+        let mut loaders = Loaders::new(options);
         while let Ok(job) = todo.recv() {
             let job = todo.try_iter().last().unwrap_or(job);
             let revision = job.revision;
             // A fault of ours must cost one round of findings, not the session.
             let found = catch_unwind(AssertUnwindSafe(|| loaders.check(job, &schema))).unwrap_or_else(|_| {
-                loaders = Loaders::default();
+                loaders = Loaders::new(loaders.options.clone());
                 Checked { revision, sites: Vec::new() }
             });
             if done.send(found).is_err() {
@@ -68,10 +68,16 @@ pub(super) fn start(schema: Arc<Schema>) -> (Sender<Job>, Receiver<Checked>) {
 }
 
 /// The loaders, by site file: each remembers what it parsed and compiled.
-#[derive(Default)]
-struct Loaders(BTreeMap<PathBuf, Loader>);
+struct Loaders {
+    options: Options,
+    by_site: BTreeMap<PathBuf, Loader>,
+}
 
 impl Loaders {
+    fn new(options: Options) -> Self {
+        Self { options, by_site: BTreeMap::new() }
+    }
+
     fn check(&mut self, Job { revision, texts }: Job, schema: &Schema) -> Checked {
         let named = roots::nearest(&texts);
         let mut sites: Vec<Site> = named.iter().filter_map(|root| self.load(root, &texts)).collect();
@@ -82,13 +88,13 @@ impl Loaders {
         let mut others: Vec<Site> = alone.iter().filter_map(|root| self.load(root, &texts)).collect();
         roots::without_includes(&mut others, |site, other| site.reads(&other.root));
         sites.extend(others);
-        self.0.retain(|root, _| named.contains(root) || alone.contains(root));
+        self.by_site.retain(|root, _| named.contains(root) || alone.contains(root));
         Checked { revision, sites }
     }
 
     /// Loads the site; `None` when its file cannot be read.
     fn load(&mut self, root: &Path, texts: &Texts) -> Option<Site> {
-        let loader = self.0.entry(root.to_path_buf()).or_default();
+        let loader = self.by_site.entry(root.to_path_buf()).or_insert_with(|| Loader::with(self.options.clone()));
         loader.set_texts(texts.clone());
         let loaded = loader.load(root).ok()?;
         Some(Site { root: root.to_path_buf(), loaded })

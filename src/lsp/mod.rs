@@ -31,6 +31,8 @@ mod wire;
 
 use std::io::{BufReader, Read, Write};
 
+use crate::site::load::Options;
+
 /// How a session came to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -42,7 +44,7 @@ pub enum Ending {
     Broken(String),
 }
 
-/// Serves one client until it asks for the end, or its input ends.
-pub fn serve(input: impl Read + Send + 'static, output: impl Write) -> Ending {
-    server::run(BufReader::new(input), output)
+/// Serves one client until it asks for the end, or its input ends. Sites are loaded with these options.
+pub fn serve(options: Options, input: impl Read + Send + 'static, output: impl Write) -> Ending {
+    server::run(options, BufReader::new(input), output)
 }

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::kdl::schema::Schema;
+use crate::site::load::Options;
 
 use super::Ending;
 use super::checker::{self, Checked, Job};
@@ -57,7 +58,7 @@ struct Session<W> {
 }
 
 /// Serves one client.
-pub(super) fn run(mut input: impl BufRead + Send + 'static, output: impl Write) -> Ending {
+pub(super) fn run(options: Options, mut input: impl BufRead + Send + 'static, output: impl Write) -> Ending {
     let schema = match Schema::of_site() {
         Ok(schema) => Arc::new(schema),
         Err(why) => return Ending::Broken(why),
@@ -72,7 +73,7 @@ pub(super) fn run(mut input: impl BufRead + Send + 'static, output: impl Write) 
             }
         }
     });
-    let (jobs, checked) = checker::start(Arc::clone(&schema));
+    let (jobs, checked) = checker::start(options, Arc::clone(&schema));
     let session = Session {
         output,
         schema,

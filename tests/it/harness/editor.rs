@@ -27,7 +27,12 @@ pub(crate) struct Editor {
 impl Editor {
     /// Starts the server in a folder, and says nothing yet.
     pub(crate) fn silent(folder: &Path) -> Self {
-        let mut child = command(folder, &["lsp"], &[])
+        Self::with(folder, &[])
+    }
+
+    /// Starts the server with arguments, and says nothing yet.
+    pub(crate) fn with(folder: &Path, arguments: &[&str]) -> Self {
+        let mut child = command(folder, &[&["lsp"], arguments].concat(), &[])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())

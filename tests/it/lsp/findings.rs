@@ -172,3 +172,16 @@ fn warnings_are_told_and_can_be_allowed() {
     editor.change("site.kdl", 2, &format!("// moondock: allow environment::unused\n{unused}"));
     assert_eq!(editor.codes("site.kdl", 2), [""; 0]);
 }
+
+#[test]
+fn variables_can_be_given_in_a_file() {
+    let site = format!("variables {{\n    x (env)MOON\n}}\n{FINE}");
+    let folder = folder(&[("moon.env", "MOON=titan\n")]);
+    for (arguments, wanted) in [(&["--stdio"][..], 1), (&["--env-file", "moon.env"], 0)] {
+        let mut editor = Editor::with(folder.path(), arguments);
+        editor.request("initialize", json!({ "capabilities": {} }));
+        editor.open("site.kdl", &site);
+        assert_eq!(editor.findings("site.kdl", Some(1)).len(), wanted, "{arguments:?}");
+    }
+    assert_eq!(Editor::with(folder.path(), &["--env-file", "none.env"]).hang_up().code(), Some(2));
+}
