@@ -14,7 +14,7 @@ use crate::luau::known::Known;
 use crate::luau::outline::{Name, Outline, REQUEST};
 
 use super::part::{Part, Role};
-use super::{Resolver, foreign, names};
+use super::{Resolver, foreign, names, paths};
 
 /// The scripts of an environment, and what they can find there.
 struct Scripts<'e> {
@@ -217,8 +217,11 @@ fn unknown_params(part: &Part<'_>, outline: &Outline) -> Vec<Found> {
     let Role::Inline(_, endpoint) = &part.role else { return Vec::new() };
     let known: Vec<&str> = endpoint.pattern.names().map(|name| &**name).collect();
     let read = outline.params.iter().filter_map(|name| Some((name, name.field.as_deref()?)));
-    let unknown = read.filter(|(_, field)| !known.contains(field));
-    unknown.map(|(name, field)| unknown_param(name, field, &known, &endpoint.pattern.text)).collect()
+    // A parameter in the notation of another server is told at the path; here it would be a second finding.
+    let path = &*endpoint.pattern.text;
+    let told = |field: &str| paths::foreign(path).any(|(_, name)| name == field || name == paths::REST);
+    let unknown = read.filter(|(_, field)| !known.contains(field) && !told(field));
+    unknown.map(|(name, field)| unknown_param(name, field, &known, path)).collect()
 }
 
 fn unknown_param(name: &Name, field: &str, known: &[&str], path: &str) -> Found {

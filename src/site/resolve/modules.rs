@@ -33,7 +33,9 @@ pub(super) fn reach<'a>(
     roots: Vec<Part<'a>>,
 ) -> Reached<'a> {
     let folders = &resolved.environment.module_folders;
-    let mut reached = Reached { parts: roots, modules: BTreeMap::new(), complete: true };
+    // A folder that is not there has been told; what would be looked for in it is not told as well.
+    let searchable = folders.iter().all(|folder| folder.is_dir());
+    let mut reached = Reached { parts: roots, modules: BTreeMap::new(), complete: searchable };
     let mut missing: BTreeSet<String> = BTreeSet::new();
     let mut all_added = !resolved.declared_modules;
     let mut next = 0;
@@ -54,8 +56,10 @@ pub(super) fn reach<'a>(
                     let span = at.and_then(|at| reached.parts[next].span(resolver, at));
                     if let Some(span) = span {
                         reached.complete = false;
-                        missing.insert(name.clone());
-                        resolver.report(unknown_module(folders, &name, span));
+                        if searchable {
+                            resolver.report(unknown_module(folders, &name, span));
+                        }
+                        missing.insert(name);
                     }
                 }
                 Found::Broken => reached.complete = false,

@@ -35,22 +35,29 @@ pub(super) fn path(path: &str, prefix: &str) -> Result<Pattern, PatternError> {
     Pattern::parse(&format!("{prefix}{own}"))
 }
 
+/// What a lone `*` of another server is meant as.
+pub(super) const REST: &str = "*rest";
+
 /// How other servers write a parameter in a path: each gives the name in its notation.
 const NOTATIONS: &[fn(&str) -> Option<&str>] = &[
     |segment| segment.strip_prefix(':'),
     |segment| segment.strip_prefix('$'),
     |segment| segment.strip_prefix('<')?.strip_suffix('>').map(|inner| inner.rsplit(':').next().unwrap_or(inner)),
-    |segment| segment.strip_prefix('*').map(|name| if name.is_empty() { "*rest" } else { name }),
+    |segment| segment.strip_prefix('*').map(|name| if name.is_empty() { REST } else { name }),
 ];
 
 /// Warns of a parameter in the notation of another server: here they are plain text, and no such path is ever asked for.
 fn check_notation(resolver: &mut Resolver<'_>, path: &At<String>) {
-    let segments = path.it.split('/').filter_map(|segment| Some((segment, meant(segment)?)));
-    let Some((segment, name)) = segments.into_iter().next() else { return };
+    let Some((segment, name)) = foreign(&path.it).next() else { return };
     let message = format!("`{segment}` is no parameter here, but plain text");
     let found = Diagnostic::new(&codes::ENDPOINT_FOREIGN_ROUTE, message, path.span, "in this path");
-    let kind = if name == "*rest" { "the rest of a path" } else { "a parameter" };
+    let kind = if name == REST { "the rest of a path" } else { "a parameter" };
     resolver.report(found.help(format!("{kind} is written {{{name}}}")));
+}
+
+/// The segments of a path that look like parameters of another server, each with the name that is meant.
+pub(super) fn foreign(path: &str) -> impl Iterator<Item = (&str, &str)> {
+    path.split('/').filter_map(|segment| Some((segment, meant(segment)?)))
 }
 
 /// The name of the parameter that a segment seems to be meant as.
@@ -58,7 +65,7 @@ fn meant(segment: &str) -> Option<&str> {
     let name = NOTATIONS.iter().find_map(|name| name(segment))?;
     let plain = |char: char| char.is_ascii_alphanumeric() || char == '_';
     let is_name = name.starts_with(|char: char| char.is_ascii_alphabetic()) && name.chars().all(plain);
-    (is_name || name == "*rest").then_some(name)
+    (is_name || name == REST).then_some(name)
 }
 
 /// The pattern of an endpoint's path, or a report of what is wrong with it.
