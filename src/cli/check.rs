@@ -11,8 +11,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::diag::policy::Policy;
 use crate::diag::render::{FORMATS, Format, Report};
-use crate::diag::{Code, Severity, codes};
-use crate::kdl::suggest;
+use crate::diag::{Code, Severity};
 use crate::site::load::{Counts, Loaded, Loader, Options};
 
 use super::output::Output;
@@ -222,12 +221,7 @@ fn policy(flags: &Flags) -> Result<Policy, String> {
 }
 
 fn code(flag: &str, name: &str) -> Result<&'static Code, String> {
-    let known = codes::ALL.iter().find(|code| code.id == name).copied();
-    known.ok_or_else(|| {
-        let help = suggest::help(name, codes::ALL.iter().map(|code| code.id));
-        let help = help.map(|help| format!("; {help}")).unwrap_or_default();
-        format!("{flag}: there is no code `{name}`{help}")
-    })
+    super::explain::code(name).map_err(|why| format!("{flag}: {why}"))
 }
 
 /// What the flags say about loading.

@@ -3,6 +3,7 @@
 mod call;
 mod check;
 mod env_file;
+mod explain;
 mod fmt;
 mod lsp;
 mod mend;
@@ -71,6 +72,8 @@ enum Command {
     },
     /// Help an editor while a site is typed, over standard input and output (docs/editors.md)
     Lsp(lsp::Flags),
+    /// Tell what the code of a finding means, and how it is mended, with examples
+    Explain(explain::Flags),
     /// Print the schema of site.kdl, in the KDL schema language
     Schema,
     /// Print what makes a shell complete moondock's arguments
@@ -117,6 +120,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             fmt::run(&mut output, &files, check)
         }
         Some(Command::Lsp(flags)) => lsp::run(&mut output, &flags),
+        Some(Command::Explain(flags)) => explain::run(&mut output, &flags),
         Some(Command::Schema) => {
             output.out(crate::kdl::schema::TEXT);
             ExitCode::SUCCESS

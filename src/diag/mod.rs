@@ -125,8 +125,8 @@ pub enum Severity {
     Error,
 }
 
-/// One entry of the table of codes.
-#[derive(Debug, PartialEq, Eq)]
+/// One entry of the table of codes; two are the same when their names are.
+#[derive(Debug, Eq)]
 pub struct Code {
     /// The stable name, such as `endpoint::duplicate-route`.
     pub id: &'static str,
@@ -134,6 +134,14 @@ pub struct Code {
     pub severity: Severity,
     /// One line that says what it is about.
     pub title: &'static str,
+    /// What it means and how it is mended, with a broken and a mended example: its page in Markdown.
+    pub explanation: &'static str,
+}
+
+impl PartialEq for Code {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
 }
 
 /// A place with a few words about it.

@@ -63,7 +63,9 @@ fn blocks(page: &Path) -> Vec<Block> {
 
 #[test]
 fn every_kdl_block_is_as_good_as_it_says() {
-    let failures: Vec<String> = pages().iter().flat_map(|page| wrong_blocks(page)).collect();
+    // The pages of the codes have rules of their own: `errors.rs`.
+    let pages = pages().into_iter().filter(|page| !page.starts_with(repository().join("docs/errors")));
+    let failures: Vec<String> = pages.flat_map(|page| wrong_blocks(&page)).collect();
     assert!(failures.is_empty(), "\n{}\n", failures.join("\n"));
 }
 

@@ -14,6 +14,7 @@ mod check_flags;
 mod cli;
 mod crowd;
 mod docs;
+mod errors;
 mod examples;
 mod forgotten;
 mod harness;

@@ -90,7 +90,7 @@ impl Default for Style {
 }
 
 /// The word for a severity.
-fn word(severity: Severity) -> &'static str {
+pub fn word(severity: Severity) -> &'static str {
     match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",

@@ -32,7 +32,10 @@ fn rule(code: &Code) -> Value {
         "id": code.id,
         "shortDescription": { "text": code.title },
         "defaultConfiguration": { "level": word(code.severity) },
-        "help": { "text": format!("{}: `moondock explain {}` tells more", code.title, code.id) },
+        "help": {
+            "text": format!("{}: `moondock explain {}` tells more", code.title, code.id),
+            "markdown": code.explanation,
+        },
     })
 }
 
