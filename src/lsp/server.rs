@@ -151,6 +151,7 @@ impl<W: Write> Session<W> {
             (Stage::Open, "initialize") => Err(failure(ErrorCode::InvalidRequest, "`initialize` comes once")),
             (Stage::Open, "shutdown") => {
                 self.stage = Stage::Closing;
+                self.let_go();
                 Ok(Value::Null)
             }
             (Stage::Open, method) => match requests::entry(method) {
@@ -227,6 +228,13 @@ impl<W: Write> Session<W> {
         if let Some(at) = self.waiting.iter().position(|request| request.id == *id) {
             let request = self.waiting.remove(at);
             self.answer_cancelled(request.id);
+        }
+    }
+
+    /// Answers who waits for a check that nobody will wait for.
+    fn let_go(&mut self) {
+        for request in std::mem::take(&mut self.waiting) {
+            self.answer(request.id, Err(failure(ErrorCode::ServerCancelled, "the session ends")));
         }
     }
 

@@ -71,3 +71,28 @@ fn a_request_that_is_cancelled_says_so_and_the_next_is_answered() {
     assert!(editor.request("textDocument/codeAction", actions).is_array());
     assert!(editor.quit().success());
 }
+
+#[test]
+fn who_waits_when_the_session_ends_is_told_so() {
+    let folder = folder(&[]);
+    let mut editor = Editor::start(folder.path(), &able());
+    editor.open("site.kdl", WRONG);
+    editor.codes("site.kdl", 1);
+    let uri = editor.uri("site.kdl");
+    let place = json!({ "line": 0, "character": 0 });
+    let actions = json!({ "textDocument": { "uri": uri }, "range": { "start": place, "end": place },
+        "context": { "diagnostics": [] } });
+    let edit = json!({ "textDocument": { "uri": uri, "version": 2 }, "contentChanges": [{ "text": WRONG }] });
+    let all = [
+        json!({ "jsonrpc": "2.0", "method": "textDocument/didChange", "params": edit }),
+        json!({ "jsonrpc": "2.0", "id": "waits", "method": "textDocument/codeAction", "params": actions }),
+        json!({ "jsonrpc": "2.0", "id": "ends", "method": "shutdown" }),
+    ];
+    let bytes: Vec<u8> = all.iter().flat_map(framed).collect();
+    editor.write(&bytes);
+    let answer = editor.wait(|message| message["id"] == "waits");
+    assert_eq!(answer["error"]["code"], -32802, "{answer}");
+    assert!(editor.wait(|message| message["id"] == "ends").get("error").is_none());
+    editor.notify("exit", Value::Null);
+    assert_eq!(editor.hang_up().code(), Some(0));
+}
