@@ -18,6 +18,7 @@
 //! | [`server`] | binds, runs workers, reloads, stops |
 //! | [`lsp`] | what an editor asks while a site is typed |
 //! | [`cli`] | the commands |
+//! | `trial` | what must hold of every text; for the fuzzers and the tests only |
 //!
 //! Who may name whom is a test: `tests/it/layering.rs`. `ARCHITECTURE.md` has the reasons.
 
@@ -36,4 +37,6 @@ pub mod runtime;
 pub mod script;
 pub mod server;
 pub mod site;
+#[cfg(any(test, fuzzing))]
+pub mod trial;
 pub mod watch;

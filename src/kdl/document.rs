@@ -11,6 +11,7 @@ use crate::diag::{Diagnostic, Diagnostics, FileId, Label, Span, codes};
 use super::lex::{Kind, Lexer};
 use super::literal::Literal;
 use super::reader::{Context, Reader};
+use super::recovery;
 use super::scan::{self, MAX_BYTES};
 use super::schema::Schema;
 use super::structure;
@@ -222,16 +223,11 @@ fn read(text: &str, schema: &Schema) -> Chunk {
         chunk.broken = true;
         return chunk;
     }
-    match tree::parse(text) {
-        Ok(nodes) => {
-            let found = structure::check(&nodes, schema, text);
-            (chunk.nodes, chunk.diagnostics, chunk.faults) = (nodes, found.diagnostics, found.faults);
-        }
-        Err(broken) => {
-            chunk.diagnostics = syntax::of_broken(text, &broken);
-            chunk.broken = true;
-        }
-    }
+    let recovered = recovery::read(text, tree::parse(text));
+    let found = structure::check(&recovered.nodes, schema, text, &recovered.unread);
+    chunk.broken = !recovered.diagnostics.is_empty();
+    chunk.diagnostics = [recovered.diagnostics, found.diagnostics].concat();
+    (chunk.nodes, chunk.faults) = (recovered.nodes, found.faults);
     chunk
 }
 

@@ -295,14 +295,8 @@ impl Walk<'_> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::lex::Lexer;
-    use super::super::scan::scan;
     use super::*;
-
-    fn accepts(text: &str) -> bool {
-        let tokens: Vec<Token> = Lexer::new(text, 0).collect();
-        check(text, &tokens).is_ok()
-    }
+    use crate::kdl::trial::scanner;
 
     #[test]
     fn words_are_told_apart() {
@@ -383,15 +377,7 @@ mod tests {
 
         #[test]
         fn the_check_and_the_parser_agree(pieces in prop::collection::vec(piece(), 0..14)) {
-            let text: String = pieces.concat();
-            // What the scanner refuses is never parsed, and never checked.
-            for chunk in scan(&text, &|_| false).into_iter().filter(|chunk| chunk.issue.is_none()) {
-                let chunk = &text[chunk.range];
-                let parsed = kdl::KdlDocument::parse_v2(chunk).is_ok();
-                prop_assert!(parsed || !accepts(chunk), "the parser refuses {:?}", chunk);
-                // The parser is lenient about what `/-` stands before; nobody misses that.
-                prop_assert!(accepts(chunk) || !parsed || chunk.contains("/-"), "only the parser takes {:?}", chunk);
-            }
+            scanner(&pieces.concat());
         }
     }
 }

@@ -198,7 +198,7 @@ impl Literal {
 
     /// The place in the literal of a range of the value. The end is that of the last byte inside, so a label never
     /// runs into the next line's indentation.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(super) fn range(&self, value: Range<usize>) -> Range<usize> {
         super::reader::range_of(&self.pieces, value, 0)
     }
@@ -223,8 +223,8 @@ fn dedent(line: &[(Unit, usize)], prefix: &[(Unit, usize)], quotes: usize) -> Re
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::lex::{Lexer, Token};
     use super::*;
+    use crate::kdl::trial::string_map;
 
     fn value(literal: &str) -> String {
         decode(literal).expect(literal).value
@@ -329,23 +329,7 @@ mod tests {
 
         #[test]
         fn values_are_those_of_the_parser_and_every_byte_has_a_place(literal in literal()) {
-            let tokens: Vec<Token> = Lexer::new(&literal, 0).collect();
-            let whole = matches!(tokens.as_slice(), [token] if token.flaw.is_none());
-            if !whole {
-                return Ok(());
-            }
-            let parsed = kdl::KdlDocument::parse_v2(&format!("n {literal}")).ok();
-            let parsed = parsed.as_ref().and_then(|document| document.get_arg("n")?.as_string());
-            let decoded = decode(&literal).ok();
-            prop_assert_eq!(decoded.as_ref().map(|decoded| decoded.value.as_str()), parsed, "{:?}", literal);
-            let Some(decoded) = decoded else { return Ok(()) };
-            for (at, c) in decoded.value.char_indices() {
-                let place = decoded.range(at..at + c.len_utf8());
-                let source = &literal[place];
-                let copied = source.chars().eq([c]);
-                let escaped = source.starts_with('\\') || c == '\n' && newline_len(source) == source.len();
-                prop_assert!(copied || escaped, "{:?} of {:?} came from {:?}", c, literal, source);
-            }
+            string_map(&literal);
         }
     }
 }

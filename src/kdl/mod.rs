@@ -22,6 +22,9 @@ pub mod format;
 pub mod layout;
 pub mod outline;
 pub mod reader;
+mod recovery;
 pub mod scalar;
 pub mod schema;
 pub mod suggest;
+#[cfg(any(test, fuzzing))]
+pub mod trial;

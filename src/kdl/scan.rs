@@ -135,8 +135,11 @@ impl Scan<'_> {
             self.close();
             self.report(Issue::StrayBrace(token.start));
         }
-        if token.kind == Kind::Semicolon && self.blocks.is_empty() {
+        if token.kind == Kind::Semicolon && self.blocks.is_empty() && self.ends(token.start) {
             return self.close();
+        }
+        if token.kind == Kind::Continuation && self.open.is_none() && self.continues(token.end) {
+            return;
         }
         if token.kind == Kind::Open && self.open.is_none() {
             self.reopen();
@@ -151,6 +154,22 @@ impl Scan<'_> {
             Kind::Semicolon => {}
             _ => self.word(token),
         }
+    }
+
+    /// Whether a `;` outside of all blocks ends a node, or belongs to a `}` too many. Any other is part of the mistake
+    /// that the next node is told with.
+    fn ends(&self, semicolon: usize) -> bool {
+        let is_stray = |last: &Chunk| {
+            let behind = &self.text[last.range.end..semicolon];
+            matches!(last.issue, Some(Issue::StrayBrace(_))) && !behind.contains(['\n', '\r'])
+        };
+        self.open.is_some() || self.chunks.last().is_some_and(is_stray)
+    }
+
+    /// Whether the line goes on behind a `\`. Where more follows on its line, it is part of a mistake.
+    fn continues(&self, behind: usize) -> bool {
+        let is_blank = |token: &Token| matches!(token.kind, Kind::Space | Kind::LineComment);
+        Lexer::new(self.text, behind).find(|token| !is_blank(token)).is_none_or(|token| token.kind == Kind::Newline)
     }
 
     /// A `{` on a line of its own was meant for the node above: both are one chunk, and one mistake.
@@ -287,6 +306,16 @@ mod tests {
         let found = scanned("site 1\n}\nsite 2");
         assert_eq!(found[1], ("}", Some(Issue::StrayBrace(7))));
         assert_eq!(found.len(), 3);
+    }
+
+    #[test]
+    fn a_semicolon_that_ends_nothing_is_not_lost() {
+        let chunks = |text| scanned(text).into_iter().map(|(text, _)| text).collect::<Vec<_>>();
+        assert_eq!(chunks(";site"), [";site"]);
+        assert_eq!(chunks("site;; site\n;\n"), ["site", "; site", ";"]);
+        assert_eq!(chunks("\\\n;site \\\n;"), [";site \\"]);
+        assert_eq!(chunks("\\site\n\\ // more\nsite"), ["\\site", "site"]);
+        assert_eq!(chunks("site {\n};\n}; site"), ["site {\n}", "}", "site"]);
     }
 
     #[test]

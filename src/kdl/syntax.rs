@@ -1,17 +1,15 @@
 //! Turns what the scanner, the decoder and the parser could not read into diagnostics that name the mistake.
 //!
 //! The parser only says where it stopped. What the writer meant is seen from the tokens of the chunk, so these are
-//! looked at one by one for the habits of other languages. One finding for each chunk; but every bare keyword is told.
+//! looked at one by one for the habits of other languages (`habits`), and the chunk is read on behind them (`recovery`).
 
 use std::ops::Range;
 
 use crate::diag::{Code, Diagnostic, FileId, Span, codes};
 
-use super::habits::Habits;
 use super::lex::{Flaw, Kind, Lexer, Token, is_forbidden, is_newline};
 use super::literal::Fault;
 use super::scan::{Issue, MAX_BYTES, MAX_DEPTH};
-use super::tree::Broken;
 
 /// A finding of file 0.
 pub(super) fn found(
@@ -178,40 +176,28 @@ fn v1_file(chunk: &str) -> Option<Diagnostic> {
     })
 }
 
-/// What is wrong with a chunk that has no nodes.
-pub(super) fn of_broken(chunk: &str, broken: &[Broken]) -> Vec<Diagnostic> {
-    let habits = Habits::new(chunk);
-    let keywords = habits.keywords();
-    if !keywords.is_empty() {
-        return keywords;
-    }
-    let first = broken.iter().find_map(|broken| match broken {
-        Broken::Text(literal, fault) => Some(of_fault(*literal, fault)),
-        Broken::TooBig => Some(found(
-            &codes::SYNTAX_TOO_BIG,
-            to_line_end(chunk, 0),
-            "this node is too big",
-            "it begins here",
-            "split it into several nodes, or several files with `include`",
-        )),
-        Broken::Grammar(_) => None,
-    });
-    let stopped = broken.iter().find_map(|broken| match broken {
-        Broken::Grammar(at) => Some(*at),
-        _ => None,
-    });
-    vec![first.or_else(|| habits.first()).unwrap_or_else(|| unreadable(chunk, stopped))]
+/// A node beyond the limit.
+pub(super) fn node_too_big(chunk: &str) -> Diagnostic {
+    found(
+        &codes::SYNTAX_TOO_BIG,
+        to_line_end(chunk, 0),
+        "this node is too big",
+        "it begins here",
+        "split it into several nodes, or several files with `include`",
+    )
 }
 
-fn unreadable(chunk: &str, stopped: Option<usize>) -> Diagnostic {
-    let start = stopped.unwrap_or(0).min(chunk.len());
+/// Where reading stopped, when nothing more can be said.
+pub(super) fn unreadable(chunk: &str, stopped: usize) -> Diagnostic {
+    let start = stopped.min(chunk.len());
     let start = (0..=start).rev().find(|at| chunk.is_char_boundary(*at)).unwrap_or(0);
     let end = Lexer::new(chunk, start).find(Token::is_solid).map_or(chunk.len(), |token| token.end);
     let help = "a node is a name, then values and name=value, then a block in { }";
     found(&codes::SYNTAX_OTHER, start..end, "this cannot be read", "not expected here", help)
 }
 
-fn of_fault(literal: usize, fault: &Fault) -> Diagnostic {
+/// What is wrong with a text whose literal begins there.
+pub(super) fn of_fault(literal: usize, fault: &Fault) -> Diagnostic {
     let at = |range: &Range<usize>| literal + range.start..literal + range.end;
     match fault {
         Fault::Escape(range) => found(

@@ -86,15 +86,29 @@ impl Node {
     }
 }
 
-/// Why a chunk has no nodes.
+/// Why a chunk, or a text in it, could not be read.
 #[derive(Debug)]
 pub(super) enum Broken {
-    /// A text without a value, and where its literal begins.
-    Text(usize, Fault),
-    /// Something that cannot stand at this byte.
+    /// A literal without a value; its node is there all the same.
+    Text(Range<usize>, Fault),
+    /// Something that cannot stand at this byte; there are no nodes.
     Grammar(usize),
-    /// Too much for one node.
+    /// Too much for one node; there are no nodes.
     TooBig,
+}
+
+/// What was read from a chunk.
+#[derive(Debug, Default)]
+pub(super) struct Parsed {
+    pub(super) nodes: Vec<Node>,
+    /// Empty when all is well.
+    pub(super) broken: Vec<Broken>,
+}
+
+impl From<Broken> for Parsed {
+    fn from(broken: Broken) -> Self {
+        Self { nodes: Vec::new(), broken: vec![broken] }
+    }
 }
 
 /// A chunk as the parser sees it.
@@ -136,22 +150,29 @@ impl Skeleton {
 }
 
 /// Parses a chunk without an issue.
-pub(super) fn parse(chunk: &str) -> Result<Vec<Node>, Vec<Broken>> {
-    let tokens: Vec<Token> = Lexer::new(chunk, 0).collect();
-    if let Err(at) = grammar::check(chunk, &tokens) {
-        return Err(vec![Broken::Grammar(tokens.get(at).map_or(chunk.len(), |token| token.start))]);
+pub(super) fn parse(chunk: &str) -> Parsed {
+    parse_tokens(chunk, &Lexer::new(chunk, 0).collect::<Vec<Token>>())
+}
+
+/// Parses what these tokens say. They need not be those that the lexer finds in the chunk.
+pub(super) fn parse_tokens(chunk: &str, tokens: &[Token]) -> Parsed {
+    if let Err(at) = grammar::check(chunk, tokens) {
+        return Broken::Grammar(tokens.get(at).map_or(chunk.len(), |token| token.start)).into();
     }
-    let skeleton = Skeleton::of(chunk, &tokens);
+    let skeleton = Skeleton::of(chunk, tokens);
     if skeleton.text.len() > MAX_SKELETON {
-        return Err(vec![Broken::TooBig]);
+        return Broken::TooBig.into();
     }
-    let document = kdl::KdlDocument::parse_v2(&skeleton.text).map_err(|error| {
-        let first = error.diagnostics.first().map_or(0, |found| found.span.offset());
-        vec![Broken::Grammar(skeleton.place(first))]
-    })?;
+    let document = match kdl::KdlDocument::parse_v2(&skeleton.text) {
+        Ok(document) => document,
+        Err(error) => {
+            let first = error.diagnostics.first().map_or(0, |found| found.span.offset());
+            return Broken::Grammar(skeleton.place(first)).into();
+        }
+    };
     let mut reading = Reading { chunk, skeleton: &skeleton, broken: Vec::new() };
     let nodes = document.nodes().iter().map(|node| reading.node(node)).collect();
-    if reading.broken.is_empty() { Ok(nodes) } else { Err(reading.broken) }
+    Parsed { nodes, broken: reading.broken }
 }
 
 struct Reading<'a> {
@@ -213,7 +234,7 @@ impl Reading<'_> {
         match literal::decode(literal) {
             Ok(decoded) => Some(decoded.value),
             Err(fault) => {
-                self.broken.push(Broken::Text(range.start, fault));
+                self.broken.push(Broken::Text(range, fault));
                 None
             }
         }

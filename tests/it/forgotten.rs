@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use crate::harness::{files_below, repository, shown};
 
 /// The folders of `tests/cases` and the endings of what is played there; a folder `files` in them is what cases share.
-const CASES: &[(&str, &[&str])] = &[("attacks", &["json"]), ("check", &["kdl", "txt"]), ("serve", &["md"])];
+const CASES: &[(&str, &[&str])] =
+    &[("attacks", &["json"]), ("check", &["kdl", "txt"]), ("kdl-suite", &["kdl", "md"]), ("serve", &["md"])];
 
 #[test]
 fn every_test_file_is_a_module() {

@@ -16,6 +16,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
         "cli",
         &["server", "http", "runtime", "site", "endpoint", "environment", "logging", "kdl", "diag", "watch", "lsp"],
     ),
+    ("trial", &["lsp", "site", "kdl", "diag"]),
     ("lsp", &["site", "endpoint", "environment", "logging", "kdl", "diag"]),
     ("server", &["http", "runtime", "site", "endpoint", "environment", "logging", "kdl", "diag", "watch"]),
     ("http", &["runtime", "site", "endpoint", "environment", "logging", "kdl", "diag"]),

@@ -17,7 +17,11 @@ pub(super) fn load(text: &str) -> Loaded<Schema> {
         if let Some(issue) = chunk.issue {
             return Err(format!("the schema is broken: {issue:?}"));
         }
-        nodes.extend(parse(&text[chunk.range]).map_err(|broken| format!("the schema cannot be parsed: {broken:?}"))?);
+        let parsed = parse(&text[chunk.range]);
+        if !parsed.broken.is_empty() {
+            return Err(format!("the schema cannot be parsed: {:?}", parsed.broken));
+        }
+        nodes.extend(parsed.nodes);
     }
     let [document] = nodes.as_slice() else {
         return Err("a schema is one `document`".to_owned());

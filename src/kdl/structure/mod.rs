@@ -26,9 +26,10 @@ pub(super) struct Found {
     pub(super) faults: Vec<At>,
 }
 
-/// Checks the nodes of a chunk.
-pub(super) fn check(nodes: &[Node], schema: &Schema, chunk: &str) -> Found {
-    let mut pass = Pass { schema, chunk, found: Found::default() };
+/// Checks the nodes of a chunk. About `unread` places, in the order of the text, nothing is known, and nothing is told.
+pub(super) fn check(nodes: &[Node], schema: &Schema, chunk: &str, unread: &[At]) -> Found {
+    let found = Found { diagnostics: Vec::new(), faults: unread.to_vec() };
+    let mut pass = Pass { schema, chunk, unread, found };
     for node in nodes {
         match schema.top().get(&node.name.text) {
             Some(spec) => pass.node(node, spec),
@@ -46,12 +47,18 @@ pub(super) fn span(at: At) -> Span {
 struct Pass<'a> {
     schema: &'a Schema,
     chunk: &'a str,
+    unread: &'a [At],
     found: Found,
 }
 
 impl Pass<'_> {
     fn report(&mut self, at: At, diagnostic: Diagnostic) {
         self.found.faults.push(at);
+        let told = diagnostic.primary.span;
+        let next = self.unread.partition_point(|unread| unread.end <= told.start);
+        if self.unread.get(next).is_some_and(|unread| unread.start < told.end) {
+            return;
+        }
         self.found.diagnostics.push(diagnostic);
     }
 
