@@ -74,24 +74,27 @@ pub(super) fn run(options: Options, mut input: impl BufRead + Send + 'static, ou
         }
     });
     let (jobs, checked) = checker::start(options, Arc::clone(&schema));
-    let session = Session {
-        output,
-        schema,
-        stage: Stage::New,
-        client: Client::default(),
-        documents: Documents::default(),
-        revision: 0,
-        due: None,
-        jobs,
-        checked: Checked::default(),
-        told: Told::default(),
-        waiting: Vec::new(),
-        lost: None,
-    };
-    session.run(&incoming, &checked)
+    Session::new(schema, jobs, output).run(&incoming, &checked)
 }
 
 impl<W: Write> Session<W> {
+    fn new(schema: Arc<Schema>, jobs: Sender<Job>, output: W) -> Self {
+        Self {
+            output,
+            schema,
+            stage: Stage::New,
+            client: Client::default(),
+            documents: Documents::default(),
+            revision: 0,
+            due: None,
+            jobs,
+            checked: Checked::default(),
+            told: Told::default(),
+            waiting: Vec::new(),
+            lost: None,
+        }
+    }
+
     fn run(mut self, incoming: &Receiver<Incoming>, checked: &Receiver<Checked>) -> Ending {
         let mut inbox = Inbox::default();
         loop {
@@ -269,3 +272,6 @@ impl<W: Write> Session<W> {
 fn failure(code: ErrorCode, message: &str) -> Failure {
     Failure { code, message: message.to_owned() }
 }
+
+#[cfg(test)]
+mod tests;
