@@ -125,8 +125,8 @@ impl Skeleton {
             out.runs.push((out.text.len(), token.start));
             match token.kind {
                 Kind::Quoted => out.text.push_str("\"\""),
-                Kind::Space => out.text.push(' '),
-                Kind::LineComment => {}
+                // Not nothing: what ends where a comment begins would be thought to end behind it.
+                Kind::Space | Kind::LineComment => out.text.push(' '),
                 Kind::Newline => out.text.push('\n'),
                 _ => out.text.push_str(&chunk[token.range()]),
             }
@@ -237,6 +237,21 @@ impl Reading<'_> {
                 self.broken.push(Broken::Text(range, fault));
                 None
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn a_value_ends_where_a_comment_begins() {
+        for chunk in ["a \"b\"// c\n", "a \"b\"// c", "a \"b\"/* c */", "a \"b\" // c\n", "a \"b\"\\ // c\n"] {
+            let parsed = parse(chunk);
+            assert!(parsed.broken.is_empty(), "{chunk}: {:?}", parsed.broken);
+            let value = &parsed.nodes[0].entries[0];
+            assert_eq!(&chunk[value.at.range()], "\"b\"", "{chunk}");
         }
     }
 }
