@@ -31,7 +31,17 @@ fn draw(report: &Report<'_>) -> String {
         }
         out.push('\n');
     }
-    out + &report.more() + report.summary
+    out + &report.more() + report.summary + &hint(report)
+}
+
+/// Where more can be read, below the summary if there is one.
+fn hint(report: &Report<'_>) -> String {
+    match report.shown().next() {
+        Some(first) if !report.summary.is_empty() => {
+            format!("`moondock explain {}` tells more about a code\n", first.code.id)
+        }
+        _ => String::new(),
+    }
 }
 
 fn handler(style: Style) -> GraphicalReportHandler {
@@ -66,7 +76,9 @@ impl SourceCode for Window<'_> {
             _ => (source.line_range(first.saturating_sub(before)).start, 0),
         };
         let last = (last + after).min(source.line_count().saturating_sub(1));
-        let stop = source.line_range(last).end.max(end).max(start);
+        // With only half of a line break at its end miette gives the last line the number of the one above.
+        let shown = source.text[..source.line_range(last).end].trim_end_matches('\r').len();
+        let stop = shown.max(end).max(start);
         let line = source.line(start);
         Ok(Box::new(MietteSpanContents::new_named(
             source.name.to_string(),
