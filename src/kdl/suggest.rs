@@ -80,7 +80,7 @@ pub fn list(words: &[&str]) -> String {
 }
 
 /// A word without what people vary: case, underscores, capitals inside.
-fn plain(word: &str) -> String {
+pub fn plain(word: &str) -> String {
     let mut out = String::with_capacity(word.len() + 2);
     let mut after_small = false;
     for c in word.chars() {

@@ -68,7 +68,8 @@ pub(super) fn cure(value: &Plain, literal: &str, spec: &ValueSpec) -> Option<Str
 
 /// What a word for yes or no says.
 fn truth(word: &str) -> Option<bool> {
-    match word {
+    // PowerShell writes $true.
+    match word.trim_start_matches('$') {
         "true" | "yes" | "on" => Some(true),
         "false" | "no" | "off" => Some(false),
         _ => None,

@@ -7,7 +7,7 @@ use super::super::schema::{NodeSpec, ValueSpec, Values};
 use super::super::suggest;
 use super::super::tree::{At, Entry, Node, Word};
 use super::super::values;
-use super::{Pass, span};
+use super::{Pass, foreign, span};
 
 impl Pass<'_> {
     pub(super) fn arguments(&mut self, node: &Node, spec: &NodeSpec) {
@@ -18,15 +18,27 @@ impl Pass<'_> {
             }
             return;
         };
-        if given.len() < values.min && !(given.is_empty() && spec.is_switch()) {
+        let has_less = given.len() < values.min && !(given.is_empty() && spec.is_switch());
+        if has_less && !self.says_otherwise(node, spec) {
             self.missing(node, spec, values);
         }
         if let Some(extra) = values.max.and_then(|max| given.get(max)) {
             self.unexpected(node, extra, values.max.unwrap_or(0), spec);
         }
+        if let [first, second] = given.as_slice()
+            && self.turned_around(node, first, second, values)
+        {
+            return;
+        }
         for (position, entry) in given.iter().take(values.max.unwrap_or(usize::MAX)).enumerate() {
             self.value(&node.name.text, entry, values.at(position));
         }
+    }
+
+    /// Whether a value may be missing because it stands in a property, as other servers have it; that is told there.
+    fn says_otherwise(&self, node: &Node, spec: &NodeSpec) -> bool {
+        let is_foreign = |key: &str| foreign::help(key, Some(&node.name.text)).is_some();
+        node.properties().any(|(key, _)| self.schema.setting(spec, &key.text).is_none() && is_foreign(&key.text))
     }
 
     fn missing(&mut self, node: &Node, spec: &NodeSpec, values: &Values) {
@@ -61,6 +73,25 @@ impl Pass<'_> {
             None => found,
         };
         self.report(extra.at, found);
+    }
+
+    /// Tells two values that are right but for their order. Gives whether they are.
+    fn turned_around(&mut self, node: &Node, first: &Entry, second: &Entry, values: &Values) -> bool {
+        let name = &node.name.text;
+        let fits = |entry: &Entry, position| {
+            entry.note.is_none() && values::check(name, &entry.value, values.at(position)).is_none()
+        };
+        if fits(first, 0) || fits(second, 1) || !fits(first, 1) || !fits(second, 0) {
+            return false;
+        }
+        let at = At { start: first.at.start, end: second.at.end };
+        let [former, latter] = [first, second].map(|entry| &self.chunk[entry.at.range()]);
+        let message = format!("`{name}`: these two values are the other way round");
+        let found = Diagnostic::new(&codes::VALUE_TYPE, message, span(at), "in the wrong order");
+        let turned = format!("{latter} {former}");
+        let found = found.help(format!("write  {name} {turned}"));
+        self.report(at, found.fix("turn them around", span(at), turned));
+        true
     }
 
     pub(super) fn value(&mut self, owner: &str, entry: &Entry, spec: &ValueSpec) {

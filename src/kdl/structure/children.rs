@@ -8,7 +8,7 @@ use super::super::scalar::Plain;
 use super::super::schema::{Body, NodeSpec, NotYet};
 use super::super::tree::{At, Node};
 use super::super::values;
-use super::{Pass, later, span, within};
+use super::{Pass, foreign, later, span, within};
 
 impl Pass<'_> {
     pub(super) fn children(&mut self, node: &Node, spec: &NodeSpec) {
@@ -86,7 +86,7 @@ impl Pass<'_> {
                 None => format!("there is no node `{name}`"),
             };
             let found = Diagnostic::new(&codes::NODE_UNKNOWN, message, span(node.name.at), "not known here");
-            match self.likely(name, body.nodes.iter().chain(options)) {
+            match self.likely(name, parent.map(|parent| &*parent.name.text), body.nodes.iter().chain(options)) {
                 Some((Some(meant), help)) if !parent.is_some_and(|parent| self.is_given_once(parent, &meant, body)) => {
                     found.help(help).fix(format!("write {meant}"), span(node.name.at), meant)
                 }
@@ -116,6 +116,9 @@ impl Pass<'_> {
             Some(parent) => found.also(span(parent.name.at), "this is the node around it"),
             None => found,
         };
+        if let Some(help) = foreign::help(name, parent.map(|parent| &*parent.name.text)) {
+            return found.help(help);
+        }
         let mut homes: Vec<String> =
             homes.iter().map(|home| home.map_or("the top level".to_owned(), |home| format!("`{home}`"))).collect();
         let last = homes.pop().unwrap_or_default();

@@ -1,12 +1,14 @@
 //! The structural pass: every node of a chunk against the schema, every mistake told once.
 //!
-//! This file walks nodes and properties; `arguments` looks at values, `children` at blocks.
+//! This file walks nodes and properties; `arguments` looks at values, `children` at blocks,
+//! `foreign` knows what other servers say.
 //!
 //! Spans count from the chunk's first byte, in file 0: a chunk and its findings are kept from one load to the next, and
 //! moved to where the chunk now stands when they are told.
 
 mod arguments;
 mod children;
+mod foreign;
 
 use std::collections::HashMap;
 
@@ -158,7 +160,7 @@ impl Pass<'_> {
         let message = format!("`{name}` has no setting `{}`", key.text);
         let mut found = Diagnostic::new(&codes::PROP_UNKNOWN, message, span(key.at), "not a setting of it");
         let settings = self.schema.settings(spec).filter(|setting| setting.is_scalar());
-        match self.likely(&key.text, settings) {
+        match self.likely(&key.text, Some(name), settings) {
             Some((meant, help)) => {
                 found = found.help(help);
                 let given = |name: &str| node.property(name).is_some() || node.has_child(name);
@@ -176,9 +178,18 @@ impl Pass<'_> {
     }
 
     /// What was certainly meant by a word, with the help that says what was likely meant, or lists what there is.
-    fn likely<'s>(&self, word: &str, known: impl Iterator<Item = &'s NodeSpec>) -> Option<(Option<String>, String)> {
+    fn likely<'s>(
+        &self,
+        word: &str,
+        parent: Option<&str>,
+        known: impl Iterator<Item = &'s NodeSpec>,
+    ) -> Option<(Option<String>, String)> {
         let known: Vec<&NodeSpec> = known.collect();
-        let alias = known.iter().find(|spec| spec.aliases.iter().any(|alias| alias == word));
+        let written = suggest::plain(word);
+        let alias = known.iter().find(|spec| spec.aliases.contains(&written));
+        if let Some(help) = foreign::help(word, parent).filter(|_| alias.is_none()) {
+            return Some((None, help.to_owned()));
+        }
         let names = || known.iter().map(|spec| spec.name.as_str());
         let meant = alias.map(|spec| spec.name.as_str()).or_else(|| suggest::closest(word, names()));
         match meant {
